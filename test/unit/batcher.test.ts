@@ -1,11 +1,10 @@
-// Questions that are gathered: each gets its own answer, a flood shares a few look-ups, and a failure is told to those it
-// concerns alone.
+// The batcher: each call gets its own result, a flood shares a few lookups, and a failure affects only its own batch.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { batcher } from '../../src/lib/batcher.ts'
 
-test('a flood of questions is asked in batches, one at a time, and each gets its own answer', async () => {
+test('a flood of calls is sent in batches, one at a time, and each gets its own result', async () => {
   const sizes: number[] = []
   let running = 0
   const ask = batcher<number, string>(async questions => {
@@ -23,7 +22,7 @@ test('a flood of questions is asked in batches, one at a time, and each gets its
   assert.equal(await ask(4), 'answer 4')
 })
 
-test('a batch that fails fails for those who are in it, and the next one is asked', async () => {
+test('a failing batch fails only its own calls, and the next one is sent', async () => {
   let calls = 0
   const ask = batcher<number, number>(async questions => {
     await setImmediate()

@@ -1,4 +1,4 @@
-// A body takes as much memory as it is long, however small the pieces are in which it comes.
+// A body takes as much memory as it is long, however small its pieces are.
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
 for (const announced of [true, false]) {
-  test(`a body that comes byte by byte, its length ${announced ? 'announced' : 'unknown'}`, async () => {
+  test(`a body that arrives byte by byte, with its length ${announced ? 'announced' : 'unknown'}`, async () => {
     const { req, whole } = startReading(announced ? String(BYTES) : undefined)
     const before = inUse()
     for (let i = 0; i < BYTES - 1; i++) req.emit('data', Buffer.from(text.subarray(i, i + 1)))

@@ -21,7 +21,7 @@ import {
 const IN_A_ROW = BOUNDS.breakerFailuresInARowMax
 const OPEN_MS = BOUNDS.breakerOpenMs
 
-test('failures in a row that no content can cause open it, whoever saw them', () => {
+test('consecutive failures that no content can cause open it, whichever accounts saw them', () => {
   const breaker = newBreaker()
 
   const verdicts = Array.from({ length: IN_A_ROW }, () => fail(breaker, { cause: 'target', accountId: 'alice' }))
@@ -30,7 +30,7 @@ test('failures in a row that no content can cause open it, whoever saw them', ()
   assert.equal(breaker.state, 'open')
 })
 
-test('one success in between begins the row anew', () => {
+test('a success in between resets the count', () => {
   const breaker = newBreaker()
   for (let i = 0; i < IN_A_ROW - 1; i++) fail(breaker, { cause: 'target' })
   beganWell(breaker, false, 0)
@@ -38,7 +38,7 @@ test('one success in between begins the row anew', () => {
   assert.equal(fail(breaker, { cause: 'target' }), 'stays')
 })
 
-test('however many failures of one account that content may have caused ask for a probe and never open it', () => {
+test('failures of one account that content may have caused request a probe and never open it, whatever their number', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 300 }), others => {
       const breaker = newBreaker()
@@ -55,7 +55,7 @@ test('however many failures of one account that content may have caused ask for 
   assert.equal(verdicts.at(-1), 'ask_probe')
 })
 
-test('once other accounts see as many they count, and one that saw a thousand counts no more than they', () => {
+test('once other accounts see as many they count, and an account with a thousand counts no more than others', () => {
   const shared = newBreaker()
   const verdicts = Array.from({ length: IN_A_ROW }, (_, i) =>
     fail(shared, { cause: 'maybe_content', accountId: i % 2 === 0 ? 'alice' : 'bob' }),
@@ -69,7 +69,7 @@ test('once other accounts see as many they count, and one that saw a thousand co
   assert.equal(poisoned.state, 'closed')
 })
 
-test('what a provider forbids opens nothing however many accounts see it; a probe decides', () => {
+test('a 403 opens nothing, however many accounts see it; a probe decides', () => {
   const breaker = newBreaker()
 
   const verdicts = Array.from({ length: 50 }, (_, i) => fail(breaker, { cause: 'unsure', accountId: `account-${i}` }))
@@ -78,7 +78,7 @@ test('what a provider forbids opens nothing however many accounts see it; a prob
   assert.equal(verdicts.at(-1), 'ask_probe')
 })
 
-test('a probe that fails opens it, and one that is answered forgets what was held against it', () => {
+test('a failed probe opens it, and an answered one clears its failures', () => {
   const breaker = newBreaker()
   for (let i = 0; i < IN_A_ROW; i++) fail(breaker, { cause: 'maybe_content' })
 
@@ -90,7 +90,7 @@ test('a probe that fails opens it, and one that is answered forgets what was hel
   assert.equal(breaker.state, 'closed')
 })
 
-test('half of the requests failing open it even if they never fail in a row; before that others go first', () => {
+test('a failure rate of one half opens it even without consecutive failures; before that others are preferred', () => {
   const breaker = newBreaker()
   const verdicts: Verdict[] = []
   for (let i = 0; i < 40 && breaker.state === 'closed'; i++) {
@@ -103,7 +103,7 @@ test('half of the requests failing open it even if they never fail in a row; bef
   assert.equal(verdicts.length, BOUNDS.breakerRequestsMin / 2 + 1)
 })
 
-test('old failures fade', () => {
+test('old failures decay', () => {
   const breaker = newBreaker()
   for (let i = 0; i < 15; i++) {
     succeed(breaker, 0)
@@ -114,21 +114,21 @@ test('old failures fade', () => {
   assert.equal(isUnhealthy(breaker, 10 * BOUNDS.breakerWindowMs, BOUNDS), false)
 })
 
-test('after its time it is due for a probe, one at a time, and an answer to that closes it', () => {
+test('after its time a probe is due, one at a time, and its success closes it', () => {
   const breaker = opened()
   assert.equal(isDue(breaker, OPEN_MS - 1), false)
   assert.equal(isDue(breaker, OPEN_MS), true)
 
   probing(breaker)
   assert.equal(isDue(breaker, OPEN_MS), false)
-  assert.equal(beganWell(breaker, false, OPEN_MS), false, 'one that was under way before closes nothing')
+  assert.equal(beganWell(breaker, false, OPEN_MS), false, 'one from before it opened closes nothing')
   assert.equal(breaker.state, 'half_open')
   assert.equal(probed(breaker, undefined, OPEN_MS, BOUNDS), true)
 
   assert.equal(breaker.state, 'closed')
 })
 
-test('a request that is sent although it is open closes it by being answered', () => {
+test('a successful request that is sent although it is open closes it', () => {
   const breaker = opened()
 
   assert.equal(beganWell(breaker, true, 0), true)
@@ -136,7 +136,7 @@ test('a request that is sent although it is open closes it by being answered', (
   assert.equal(breaker.state, 'closed')
 })
 
-test('a probe that says nothing about the target leaves the way to the next', () => {
+test('an inconclusive probe allows the next one', () => {
   const breaker = opened()
   probing(breaker)
   inconclusive(breaker)
@@ -144,7 +144,7 @@ test('a probe that says nothing about the target leaves the way to the next', ()
   assert.equal(isDue(breaker, OPEN_MS), true)
 })
 
-test('each failed probe keeps it open twice as long, up to a bound, and a long time of being well forgets that', () => {
+test('each failed probe doubles the open time, up to a bound, and a long healthy time resets that', () => {
   const breaker = opened()
   let nowMs = 0
   const waits: number[] = []
@@ -162,7 +162,7 @@ test('each failed probe keeps it open twice as long, up to a bound, and a long t
   assert.equal(breaker.openUntilMs - later, OPEN_MS)
 })
 
-test("no caller's failure keeps it open for longer", () => {
+test("no caller's failure extends the open time", () => {
   const breaker = opened()
   const untilMs = breaker.openUntilMs
 
@@ -174,7 +174,7 @@ test("no caller's failure keeps it open for longer", () => {
   assert.equal(isDue(breaker, untilMs), true)
 })
 
-test('an upstream that asks for a longer wait gets it', () => {
+test('a longer Retry-After of the upstream is respected', () => {
   const breaker = newBreaker()
   for (let i = 0; i < IN_A_ROW; i++) fail(breaker, { cause: 'target', retryAfterMs: 90_000 })
 
@@ -182,7 +182,7 @@ test('an upstream that asks for a longer wait gets it', () => {
   assert.equal(isDue(breaker, 90_000), true)
 })
 
-test('whatever befalls it, it remembers a bounded number of accounts', () => {
+test('it stores a bounded number of accounts under any sequence of events', () => {
   const breaker = newBreaker()
   for (let i = 0; i < 1000; i++) {
     fail(breaker, { cause: 'maybe_content', accountId: `account-${i}` })

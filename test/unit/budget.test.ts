@@ -1,4 +1,4 @@
-// The budget of second tries: never more than a fifth of the recent requests and the reserve, and to each account its part.
+// The retry budget: never more than a fifth of the recent requests and the reserve, with a share for each account.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -30,7 +30,7 @@ test('over any ten seconds there are at most a fifth of the requests and the res
         for (let i = 0; i < tries; i++) {
           if (!budget.take(account)) continue
           retries.push(second)
-          // What was earned when earlier tries were taken may have passed since; twice the window holds it all.
+          // Credit earned when earlier retries were taken may have expired since; twice the window contains all of it.
           const recent = (times: readonly number[], windows: number) =>
             times.filter(at => at > second - windows * BOUNDS.retryWindowSeconds).length
           assert.ok(recent(retries, 1) <= 0.2 * recent(requests, 2) + BOUNDS.retryReserveMax)
@@ -40,7 +40,7 @@ test('over any ten seconds there are at most a fifth of the requests and the res
   )
 })
 
-test('one account alone has the whole reserve and a fifth of what it asked', () => {
+test('a single account has the whole reserve and a fifth of its requests', () => {
   const { clock, budget } = open()
 
   assert.equal(takeAll('alice', budget), 10)
@@ -50,7 +50,7 @@ test('one account alone has the whole reserve and a fifth of what it asked', () 
   assert.equal(takeAll('alice', budget), 10)
 })
 
-test('of several accounts none takes more than its part of the reserve, and keeps what it earned itself', () => {
+test('of several accounts none takes more than its share of the reserve, and each keeps what it earned itself', () => {
   const { budget } = open()
   for (const account of ['alice', 'bob']) budget.saw(account)
   for (let i = 0; i < 25; i++) budget.saw('bob')
@@ -59,7 +59,7 @@ test('of several accounts none takes more than its part of the reserve, and keep
   assert.equal(takeAll('bob', budget), 5 + 5)
 })
 
-test('an account that was not seen for long leaves its part to the others', () => {
+test('an account without recent requests leaves its share to the others', () => {
   const { clock, budget } = open()
   for (const account of ['alice', 'bob']) budget.saw(account)
   clock.advance(BOUNDS.retryAccountSeenMs + 2000)

@@ -1,10 +1,10 @@
-// A queue of bytes gives back what was put into it, in order, and what was taken stays as it was.
+// A byte queue returns its bytes in order, and taken bytes are not overwritten.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { byteQueue } from '../../src/lib/byte-queue.ts'
 
-test('what is taken is what was appended, however it is cut, and is never overwritten', () => {
+test('the taken bytes equal the appended ones for any split, and are never overwritten', () => {
   const steps = fc.array(
     fc.oneof(fc.uint8Array({ minLength: 1, maxLength: 3000 }), fc.integer({ min: 1, max: 4000 })),
     { maxLength: 60 },

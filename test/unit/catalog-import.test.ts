@@ -1,4 +1,4 @@
-// The import of a price list beside running requests: it asks for the event loop in turns with them.
+// The import of a price list during running requests: it yields to the event loop.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importMethod } from '../../src/admin/catalog-import.ts'
@@ -6,7 +6,7 @@ import { Refusal } from '../../src/domain/refusal.ts'
 import { provider } from '../support/catalog.ts'
 import { ENGINES, OPERATOR, openRepositories } from '../support/engines.ts'
 
-test('a long list is read a few models at a time, and between them others have their turn', async () => {
+test('a long list is read a few models at a time, and other work runs in between', async () => {
   await using repositories = await openRepositories(ENGINES[0]!.open)
   const one = { provider: provider('acme'), entered: '{}', active: true, credentials: [] }
   await repositories.catalog.createProvider(one, 9, OPERATOR)

@@ -1,4 +1,4 @@
-// The catalog in force while operators change it at once: what the store said first never replaces what it said last.
+// The catalog in force during concurrent changes: an older read of the store never replaces a newer one.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -11,11 +11,11 @@ import { provider } from '../support/catalog.ts'
 import { OPERATOR } from '../support/engines.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
-test('refreshes come one after the other: a slow answer of the store does not undo a later one', async () => {
+test('refreshes are sequential: a slow read of the store does not undo a later one', async () => {
   await using fixture = await openKeeper()
   const arrival = Promise.withResolvers<void>()
   const read = Promise.withResolvers<void>()
-  // The store has answered, and the answer takes its time.
+  // The store has responded, and the response is delayed.
   fixture.onLoad = async stored => {
     fixture.onLoad = undefined
     read.resolve()
@@ -34,7 +34,7 @@ test('refreshes come one after the other: a slow answer of the store does not un
   assert.equal(fixture.catalogService.live.current().provider('added')?.id, 'added')
 })
 
-test('a refresh that failed does not keep the next one from being done', async () => {
+test('a failed refresh does not prevent the next one', async () => {
   await using fixture = await openKeeper()
   await fixture.add('added')
 

@@ -1,4 +1,4 @@
-// A large body that is wrong is refused as quickly as one that is right, and with the same words as a small one.
+// A large invalid body is refused as quickly as a valid one is accepted, and with the same message as a small one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseChat } from '../../src/chat/parse-request.ts'
@@ -30,12 +30,12 @@ const CASES: Readonly<Record<string, Case>> = {
     `messages.0.content.${MEMBERS}.type`,
     /is missing/,
   ],
-  'a field beside many parts': [
+  'a field after many parts': [
     { messages: [{ role: 'user', name: 7, content: many(text) }] },
     'messages.0.name',
     /must be string/,
   ],
-  'a field that is missing beside many parts': [
+  'a missing field after many parts': [
     { messages: [{ role: 'tool', content: many(text) }] },
     'messages.0.tool_call_id',
     /is missing/,
@@ -54,7 +54,7 @@ const CASES: Readonly<Record<string, Case>> = {
 }
 
 for (const [name, [fields, param, words]] of Object.entries(CASES)) {
-  test(`refused by the place that is wrong: ${name}`, () => {
+  test(`refused by the invalid path: ${name}`, () => {
     const refusal = refusalOf({ model: 'a', messages: HI, ...structuredClone(fields) })
     assert.equal(refusal.detail.param, param)
     assert.match(refusal.message, words)

@@ -1,5 +1,5 @@
-// What a request asks of routing is read in OpenRouter's words, exactly where money is concerned, and what cannot be
-// promised is refused rather than passed over.
+// Routing preferences are read in OpenRouter's format, exactly where money is concerned, and those that cannot be
+// honoured are refused, not ignored.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseChat } from '../../src/chat/parse-request.ts'
@@ -9,14 +9,14 @@ import { NO_WISHES } from '../../src/domain/routing.ts'
 const messages = () => [{ role: 'user', content: 'Hello' }]
 const chat = (body: object) => parseChat({ model: 'm', messages: messages(), ...body })
 
-test('a request that asks nothing has no wishes, and null means absent', () => {
+test('a request without preferences has none, and null means absent', () => {
   assert.equal(chat({}).preferences, NO_WISHES)
   assert.equal(chat({ models: null, provider: null }).preferences, NO_WISHES)
   const { preferences } = chat({ provider: { order: null, only: null, sort: null, max_price: { prompt: null } } })
   assert.deepEqual(preferences, { ...NO_WISHES, only: undefined })
 })
 
-test('every wish is read under its own name', () => {
+test('every preference is read under its own name', () => {
   const { preferences, forwarded, leftOut } = chat({
     models: ['b', 'c'],
     provider: {
@@ -43,7 +43,7 @@ test('every wish is read under its own name', () => {
   assert.deepEqual([forwarded, leftOut], [{}, []])
 })
 
-test('a bound finer than any price is cut, and one below any price is nothing', () => {
+test('a bound finer than any price is truncated, and one below any price is zero', () => {
   const { maxPrice } = chat({
     provider: { max_price: { prompt: '0.0000019', completion: 1e-9, request: 0 } },
   }).preferences
@@ -51,7 +51,7 @@ test('a bound finer than any price is cut, and one below any price is nothing', 
   assert.deepEqual(maxPrice, { prompt: 1n, completion: 0n, request: 0n })
 })
 
-test('wishes that are not known are left out and named; promises that are not made here are refused', () => {
+test('unknown preferences are ignored and named; guarantees that are not supported are refused', () => {
   assert.deepEqual(chat({ provider: { quantizations: ['fp8'], data_collection: 'allow' } }).leftOut, [
     'provider.quantizations',
   ])
@@ -83,7 +83,7 @@ const WRONG: readonly (readonly [body: object, param: string])[] = [
 ]
 
 for (const [body, param] of WRONG) {
-  test(`${JSON.stringify(body).slice(0, 60)} is wrong at ${param}`, () => {
+  test(`${JSON.stringify(body).slice(0, 60)} is invalid at ${param}`, () => {
     assert.throws(
       () => chat(body),
       (error: unknown) =>
@@ -94,7 +94,7 @@ for (const [body, param] of WRONG) {
   })
 }
 
-test('names that every object has are names like any other', () => {
+test('names of Object.prototype are ordinary names', () => {
   for (const name of ['__proto__', '__defineGetter__', 'hasOwnProperty', 'constructor']) {
     const provider = JSON.parse(`{"${name}":1}`)
 

@@ -1,4 +1,5 @@
-// A machine on which the pinned Node lacks a library gets it, or its user is told how; tested with a scripted node, apt-get and id.
+// A machine on which the pinned Node lacks a library gets it, or its user gets an instruction; tested with a scripted
+// node, apt-get and id.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -39,14 +40,14 @@ async function check({ node, user = 1000, apt = 'exit 100', ci = '', args = [] }
   return { status, output: stdout + stderr }
 }
 
-// Replaces the node that does not run by one that reports the script it is given.
+// Replaces the node that does not run by one that reports its script.
 const INSTALLS = `case "$*" in *install*libatomic1*) printf '#!/bin/sh\\ncase $1 in *build.js) echo built ;; esac\\n' > HERE/node ;; esac`
 
-test('if Node runs, the build is what failed, and its own message is enough', async () => {
+test('if Node runs, the build has failed, and its own message is enough', async () => {
   assert.deepEqual(await check({ node: RUNS }), { status: 1, output: '' })
 })
 
-test('root and CI get the missing library, told in one line, and the build runs again', async () => {
+test('as root and in CI the missing library is installed, with one line of output, and the build runs again', async () => {
   for (const machine of [{ user: 0 }, { user: 1000, ci: 'true' }]) {
     const { status, output } = await check({ node: FAILS, apt: INSTALLS, ...machine })
 
@@ -55,7 +56,7 @@ test('root and CI get the missing library, told in one line, and the build runs 
   }
 })
 
-test('everyone else is told in one line what to install', async () => {
+test('other users get one line with what to install', async () => {
   for (const ci of ['', 'false']) {
     const { status, output } = await check({ node: FAILS, apt: INSTALLS, ci })
 
@@ -64,14 +65,14 @@ test('everyone else is told in one line what to install', async () => {
   }
 })
 
-test('root is told what to install where apt-get fails', async () => {
+test('root gets an instruction if apt-get fails', async () => {
   const { status, output } = await check({ node: FAILS, user: 0 })
 
   assert.equal(status, 1)
   assert.match(output, /apt-get install libatomic1/)
 })
 
-test('npm ci installs nothing and succeeds: it says in one line that npm start will', async () => {
+test('npm ci installs nothing and succeeds: it prints in one line that npm start will', async () => {
   for (const user of [0, 1000]) {
     const { status, output } = await check({ node: FAILS, apt: 'echo called; exit 100', user, args: ['later'] })
 
@@ -80,7 +81,7 @@ test('npm ci installs nothing and succeeds: it says in one line that npm start w
   }
 })
 
-test('a Node that fails for another reason is left as it is, and its message is shown', async () => {
+test('a Node that fails for another reason is left unchanged, and its message is shown', async () => {
   const { status, output } = await check({ node: 'echo "Exec format error" >&2; exit 126', user: 0, apt: INSTALLS })
 
   assert.equal(status, 1)

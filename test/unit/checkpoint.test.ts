@@ -1,4 +1,5 @@
-// What a checkpoint says of the output so far: all that was spoken, of every choice, each word once, however often it is written.
+// What a checkpoint records of the output so far: the text of every choice, each part once, however often it is
+// written.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keepCheckpoints } from '../../src/settle/checkpoint.ts'
@@ -11,7 +12,7 @@ const FREE = { prompt: 0n, completion: 0n, cacheRead: 0n, cacheWrite: 0n, reques
 const MODEL = { id: 'm', contextLength: 1000, maxOutputTokens: 500, mediaMaxTokens: 0, prices: FREE, priceVersion: 'v' }
 const NOTHING = { any: false, texts: [] as string[], bytesBeyond: 0 }
 
-test('the output of every choice is measured once, from mark to mark', () => {
+test('the output of every choice is measured once, from checkpoint to checkpoint', () => {
   const it = keeping()
 
   it.seen.output = { any: true, texts: ['a'.repeat(40)], bytesBeyond: 0 }
@@ -28,7 +29,7 @@ test('the output of every choice is measured once, from mark to mark', () => {
   )
 })
 
-test('a count of the upstream that lags behind what was read is not believed, one that is ahead is, within the bound', () => {
+test('an upstream count below the output read is not trusted; a higher one is, within the bound', () => {
   const it = keeping()
   const completion = (reported: number | undefined, bytes: number) => {
     it.seen.usage = { prompt_tokens: 3, completion_tokens: reported }
@@ -45,7 +46,7 @@ test('a count of the upstream that lags behind what was read is not believed, on
   assert.equal(completion(1_000_000, 400), 1000)
 })
 
-test('the prompt is what the upstream says, else the estimate, and never more than the context', () => {
+test("the prompt count is the upstream's, else the estimate, and at most the context", () => {
   const it = keeping()
   const prompt = (reported: unknown) => {
     it.seen.usage = { prompt_tokens: reported, completion_tokens: 1 }
@@ -57,7 +58,7 @@ test('the prompt is what the upstream says, else the estimate, and never more th
   assert.deepEqual([prompt(7), prompt(0), prompt(undefined), prompt(1_000_000)], [7, 10, 10, 1000])
 })
 
-test('a failed attempt takes its mark back, once, and only if there is one', () => {
+test('a failed attempt withdraws its checkpoint, once, and only if there is one', () => {
   const it = keeping()
 
   it.checkpoints.failed()
@@ -71,7 +72,7 @@ test('a failed attempt takes its mark back, once, and only if there is one', () 
   )
 })
 
-test('a row that was marked at the price of another model gets its own price from a settlement that comes late', () => {
+test("a row with a checkpoint at another model's price gets its own price from a late settlement", () => {
   const it = keeping()
   const [first] = it.held.models
   assert.deepEqual(priceOf(first, it.held), { priceVersion: null, price: null })

@@ -1,4 +1,5 @@
-// Choosing: the order of each strategy, what a request may wish, where a session sticks, and that looking changes nothing.
+// Choosing targets: the order of each strategy, the preferences of a request, sticky sessions, and that reading changes
+// nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -20,7 +21,7 @@ import {
 
 const DOWN: Behaviour = () => ({ afterMs: 1, failure: new Failure('refused', 'refused') })
 
-test('by priority, and inside one priority as often as the weights say', () => {
+test('by priority, and within a priority by weight', () => {
   const world = openWorld([
     member('last', { priority: 2 }),
     member('heavy', { weight: 3 }),
@@ -34,7 +35,7 @@ test('by priority, and inside one priority as often as the weights say', () => {
   assertShare(orders.filter(names => names[0] === 'heavy').length / 4000, 0.75)
 })
 
-test('weighted leaves priorities aside', () => {
+test('weighted ignores priorities', () => {
   const world = openWorld([member('a', { priority: 9 }), member('b')], { strategy: 'weighted' })
 
   const firsts = Array.from({ length: 2000 }, () => order(world)[0])
@@ -42,7 +43,7 @@ test('weighted leaves priorities aside', () => {
   assertShare(firsts.filter(name => name === 'a').length / 2000, 0.5)
 })
 
-test('the cheapest by what this request would cost there, whoever does not say so last', () => {
+test('the cheapest by the cost of this request; targets without a stated cost come last', () => {
   const world = openWorld(
     [
       member('unknown'),
@@ -58,7 +59,7 @@ test('the cheapest by what this request would cost there, whoever does not say s
   assert.deepEqual(order(world, longPrompt), ['long_prompts', 'long_answers', 'dear', 'unknown'])
 })
 
-test('the fastest by the time to its first byte, for streams and JSON apart; one that is not known is tried now and then', async () => {
+test('the fastest by time to first byte, separately for streams and JSON; an unknown target is tried occasionally', async () => {
   const slow = member('slow', {}, () => ({ afterMs: 900 }))
   const quick = member('quick', {}, () => ({ afterMs: 100 }))
   const world = openWorld([slow, quick], { strategy: 'fastest' })
@@ -73,7 +74,7 @@ test('the fastest by the time to its first byte, for streams and JSON apart; one
   assert.ok(explored > 0.02 && explored < 0.1, String(explored))
 })
 
-test('the least busy by what it has in flight for its weight', async () => {
+test('the least busy by its requests in flight relative to its weight', async () => {
   const world = openWorld([member('one'), member('three', { weight: 3 })], { strategy: 'least_busy' })
   const asked = Array.from({ length: 8 }, () => world.ask())
 
@@ -87,7 +88,7 @@ test('the least busy by what it has in flight for its weight', async () => {
   await Promise.all(asked)
 })
 
-test('whoever fails too often goes behind the others, and whoever is open is not tried', async () => {
+test('a target that fails too often comes after the others, and an open one is not tried', async () => {
   const flaky = { ...member('flaky'), behave: WELL }
   const world = openWorld([flaky, member('b', { priority: 1 })])
   for (let i = 0; i < 15; i++) {
@@ -101,7 +102,7 @@ test('whoever fails too often goes behind the others, and whoever is open is not
   assert.deepEqual(places(world), ['b priority', '- flaky breaker_open'])
 })
 
-test('wishes: an order, only some, not others, at most a price, no fallbacks', () => {
+test('preferences: an order, only some, not others, a maximum price, no fallbacks', () => {
   const world = openWorld(['a', 'b', 'c'].map((id, priority) => member(id, { priority })))
   const told = (preferences: Partial<RoutingPreferences>) => places(world, { preferences: wish(preferences) })
 
@@ -121,7 +122,7 @@ test('wishes: an order, only some, not others, at most a price, no fallbacks', (
   assert.deepEqual(order(world, { preferences: wish({ only: [] }) }), [])
 })
 
-test('a sort that is wished for replaces the strategy of the model', () => {
+test('a requested sort replaces the strategy of the model', () => {
   const world = openWorld([
     member('dear', { cost: rates(9n, 9n) }),
     member('cheap', { priority: 1, cost: rates(1n, 1n) }),
@@ -130,7 +131,7 @@ test('a sort that is wished for replaces the strategy of the model', () => {
   assert.deepEqual(places(world, { preferences: wish({ sort: 'cheapest' }) }), ['cheap cheapest', 'dear cheapest'])
 })
 
-test('required parameters are those that the request uses, and a model that does not list one is passed over', () => {
+test('required parameters are those that the request uses, and a model that does not list one is skipped', () => {
   const members = [member('a')]
   const plain = modelOf('plain', members)
   const able = modelOf('able', members, 'priority', { supportedParameters: ['tools', 'temperature', 'max_tokens'] })
@@ -147,7 +148,7 @@ test('required parameters are those that the request uses, and a model that does
   assert.deepEqual(told({ top_p: 1 }), ['- a unsupported_parameters', '- a unsupported_parameters'])
 })
 
-test('models of the caller are tried in the order given, each by its own strategy', () => {
+test("the caller's models are tried in the given order, each by its own strategy", () => {
   const members = [member('a'), member('b', { priority: 1 })]
   const first = modelOf('first', members)
   const second = modelOf('second', members)
@@ -167,7 +168,7 @@ test('models of the caller are tried in the order given, each by its own strateg
   )
 })
 
-test('the same word sticks to the same target, words spread by weight, and only those of an unwell target move', () => {
+test('the same session sticks to the same target, sessions spread by weight, and only those of an unhealthy target move', () => {
   const ids = ['a', 'b', 'c', 'd']
   const all = openWorld(ids.map(id => member(id, { weight: id === 'a' ? 3 : 1 })))
   const fewer = openWorld(ids.slice(0, 3).map(id => member(id, { weight: id === 'a' ? 3 : 1 })))
@@ -181,7 +182,7 @@ test('the same word sticks to the same target, words spread by weight, and only 
   }
 })
 
-test('sticking stays within the best priority and behind the order that was asked for', () => {
+test('stickiness stays within the best priority and after the requested order', () => {
   const world = openWorld([member('a'), member('b'), member('backup', { priority: 1 })])
   fc.assert(
     fc.property(fc.string(), word => {
@@ -193,7 +194,7 @@ test('sticking stays within the best priority and behind the order that was aske
   )
 })
 
-test('looking takes nothing: a thousand looks change neither what is chosen nor what is known', async () => {
+test('reading is free of side effects: a thousand reads change neither the choice nor the state', async () => {
   const dead = { ...member('a'), behave: DOWN }
   const world = openWorld([dead])
   for (let i = 0; i < 5; i++) await world.answer()

@@ -1,4 +1,4 @@
-// Addresses, ranges and the client's address, held against arithmetic on bigints that knows no tricks.
+// Addresses, ranges and the client's address, compared with plain arithmetic on bigints.
 
 import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
@@ -22,7 +22,7 @@ const ipv6 = fc.oneof(
     .map(all => all.join(':')),
 )
 
-test('what is read is what the platform takes for an address, without zones, and the same address', () => {
+test("the parser accepts exactly the platform's addresses, without zones, with the same value", () => {
   const letter = fc.constantFrom(...'0123456789abcfF:::...%x/ '.split(''))
   const text = fc.oneof(ipv4, ipv6, fc.string({ unit: letter, maxLength: 20 }), ipv6.map(spoil), ipv4.map(spoil))
   fc.assert(
@@ -39,7 +39,7 @@ test('what is read is what the platform takes for an address, without zones, and
   )
 })
 
-test('one address has one text, in the canonical form of RFC 5952, and that text reads as itself', () => {
+test('an address has one text, in the canonical form of RFC 5952, which parses to the same address', () => {
   fc.assert(
     fc.property(ipv6, text => {
       const address = parseAddress(text)
@@ -154,7 +154,7 @@ test('a mapped range is the IPv4 range, and an IPv6 range never holds an IPv4 ad
   assert.ok(!holds(['0.0.0.0/0'], '::1'))
 })
 
-test('an entry without a prefix is that one address', () => {
+test('an entry without a prefix is a single address', () => {
   assert.ok(holds(['10.0.0.1', '2001:db8::1'], '10.0.0.1'))
   assert.ok(!holds(['10.0.0.1', '2001:db8::1'], '10.0.0.2'))
   assert.ok(!holds(['10.0.0.1', '2001:db8::1'], '2001:db8::2'))
@@ -208,7 +208,7 @@ test('the block of an address is the address itself for IPv4 and the /64 for IPv
   assert.equal(block('::1'), '::/64')
 })
 
-test('the peer is the client, and what it forwards is not looked at, unless it is trusted', () => {
+test('the peer is the client, and its forwarding headers are ignored unless it is trusted', () => {
   assert.equal(client('203.0.113.9', ['1.1.1.1'], []), '203.0.113.9')
   assert.equal(client('203.0.113.9', ['nonsense'], ['10.0.0.0/8']), '203.0.113.9')
   assert.equal(client('::ffff:203.0.113.9', [], ['10.0.0.0/8']), '203.0.113.9')
@@ -227,7 +227,7 @@ test('if every hop is trusted, the leftmost is the client', () => {
   assert.equal(client('10.0.0.1', [], ['10.0.0.0/8']), '10.0.0.1')
 })
 
-test('a hop that cannot be read makes the client unknown, but only if it stands before the answer', () => {
+test("an unreadable hop makes the client unknown, but only if it comes before the client's", () => {
   const trusted = ['10.0.0.0/8']
 
   for (const hop of [
@@ -249,7 +249,7 @@ test('a hop that cannot be read makes the client unknown, but only if it stands 
   assert.equal(client('', ['1.1.1.1'], trusted), undefined)
 })
 
-test('a header full of blanks is read in linear time', () => {
+test('a header full of spaces is read in linear time', () => {
   const began = systemClock.monotonic()
 
   assert.equal(client('10.0.0.1', [`x${' '.repeat(200_000)}x`], ['10.0.0.0/8']), undefined)

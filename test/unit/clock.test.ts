@@ -1,4 +1,4 @@
-// The two clocks: the machine's, and the one that tests turn by hand.
+// The two clocks: the system's, and the manual one of the tests.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -25,7 +25,7 @@ test('a manual clock stands still until it is advanced', () => {
   assert.equal(clock.monotonic(), 250.5)
 })
 
-test('setting a manual clock back leaves its monotonic reading alone', () => {
+test('setting a manual clock back leaves its monotonic reading unchanged', () => {
   const clock = manualClock(1000)
   clock.advance(10)
 

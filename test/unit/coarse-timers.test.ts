@@ -1,4 +1,4 @@
-// Alarms go off after their time and not before, again when asked, and never once they are cancelled.
+// Coarse timers fire after their time and not before, again when restarted, and never once cancelled.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,10 +7,10 @@ import { coarseTimers } from '../../src/lib/coarse-timers.ts'
 import { manualClock } from '../support/manual-clock.ts'
 
 const fail = (error: unknown) => assert.fail(String(error))
-// Longer than the tick, so that every tick that should come has come.
+// Longer than the tick, so that every due tick has happened.
 const TICKS_MS = 160
 
-test('an alarm goes off once its time is over, and not before', async () => {
+test('a timer fires once its time has passed, and not before', async () => {
   const clock = manualClock()
   const rung: string[] = []
   const { set } = coarseTimers(clock, fail)
@@ -29,7 +29,7 @@ test('an alarm goes off once its time is over, and not before', async () => {
   assert.deepEqual([before, between, rung], [[], ['early'], ['early', 'late']])
 })
 
-test('one that is set again waits the whole time again, also from within', async () => {
+test('a restarted timer waits the whole time again, also when restarted from its callback', async () => {
   const clock = manualClock()
   let rung = 0
   const { set } = coarseTimers(clock, fail)
@@ -50,7 +50,7 @@ test('one that is set again waits the whole time again, also from within', async
   }
 })
 
-test('one that is cancelled never goes off, whoever asks', async () => {
+test('a cancelled timer never fires, even if restarted', async () => {
   const clock = manualClock()
   let rung = 0
   const { set } = coarseTimers(clock, fail)
@@ -71,7 +71,7 @@ test('one that is cancelled never goes off, whoever asks', async () => {
   assert.equal(rung, 0)
 })
 
-test('ten thousand that are set and cancelled leave nothing that ticks', async () => {
+test('ten thousand set and cancelled timers leave no tick running', async () => {
   const { set } = coarseTimers(systemClock, fail)
   let rung = 0
   for (let i = 0; i < 10_000; i++) set(1, () => rung++).cancel()
@@ -82,7 +82,7 @@ test('ten thousand that are set and cancelled leave nothing that ticks', async (
   assert.equal(rung, kept.length)
 })
 
-test('one that throws is told of, and the others go off all the same', async () => {
+test('a timer that throws is reported, and the others still fire', async () => {
   const clock = manualClock()
   const told: unknown[] = []
   let rung = 0

@@ -1,4 +1,4 @@
-// Providers found by their usual variables: every one of them is whole, and nothing is loaded or made up for the others.
+// Providers detected by their usual variables: each is complete, and nothing is loaded or invented for the others.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { detectProviders } from '../../src/config/detect-providers.ts'
@@ -8,7 +8,7 @@ const VARIABLES = `OPENAI ANTHROPIC GEMINI GROQ MISTRAL DEEPSEEK XAI OPENROUTER 
   .split(' ')
   .map(name => `${name}_API_KEY`)
 
-test('each variable gives its provider with models at list price, under names that do not collide', () => {
+test('each variable gives its provider with models at list price, under unique names', () => {
   const env = Object.fromEntries(VARIABLES.map(name => [name, `key-of-${name}`]))
 
   const { providers, models, found, unusable } = detectProviders(env)
@@ -29,7 +29,7 @@ test('each variable gives its provider with models at list price, under names th
   assert.deepEqual([formatPrice(sonnet.prices.prompt), sonnet.aliases], ['0.000006', ['claude-sonnet-4-5']])
 })
 
-test('an empty variable is none, and one that cannot be a key is named without its value', () => {
+test('an empty variable counts as unset, and an invalid key is named without its value', () => {
   const { providers, unusable } = detectProviders({ OPENAI_API_KEY: '', GROQ_API_KEY: 'two words', HOME: '/root' })
 
   assert.deepEqual(providers, [])

@@ -1,4 +1,4 @@
-// Providers in the configuration file: presets and their overrides, the settings of each kind, and slips of the pen.
+// Providers in the configuration file: presets and their overrides, the settings of each kind, and mistakes.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { NO_QUIRKS } from '../../src/domain/catalog.ts'
 import { PRESET_NAMES, PRESETS } from '../../src/domain/presets.ts'
 
 for (const name of PRESET_NAMES) {
-  test(`the preset ${name} gives everything that the file does not`, () => {
+  test(`the preset ${name} provides everything that the file does not`, () => {
     const preset = PRESETS[name]
     const address = preset.baseUrl === null ? ', base_url: "https://r.example"' : ''
 
@@ -22,7 +22,7 @@ for (const name of PRESET_NAMES) {
   })
 }
 
-test('each key of the file is stronger than the preset', () => {
+test('each key of the file overrides the preset', () => {
   const provider =
     read(`{ id: p, kind: openai, preset: mistral, base_url: "http://127.0.0.1:1/x/", auth_header: api-key,
     path: "/d/{model}", query: { v: "1" }, headers: { X-A: b }, leaves_out: [seed], stream_options: true,
@@ -76,14 +76,14 @@ const ADDRESSES: readonly (readonly [provider: string, baseUrl: string, settings
   ['kind: anthropic, base_url: "http://127.0.0.1:9/v1/"', 'http://127.0.0.1:9/v1', {}],
 ]
 for (const [provider, baseUrl, settings] of ADDRESSES) {
-  test(`${provider}: is at ${baseUrl}`, () => {
+  test(`${provider}: has the URL ${baseUrl}`, () => {
     const found = read(`{ id: p, ${provider}, api_key: k }`)
 
     assert.deepEqual([found.baseUrl, found.settings], [baseUrl, settings])
   })
 }
 
-test('the JSON of a service account has spaces, and is taken as it is', () => {
+test('the JSON of a service account contains spaces, and is accepted unchanged', () => {
   const json = '{"type": "service_account", "private_key": "-----BEGIN PRIVATE KEY-----"}'
 
   assert.equal(read(`{ id: p, kind: vertex, api_key: '${json}' }`).credentials[0]?.secret, json)
@@ -110,19 +110,19 @@ const SLIPS: readonly (readonly [slip: string, provider: string, complaint: RegE
     'kind: openai, region: x, base_url: "http://a"',
     /\.region: does not apply to kind openai/,
   ],
-  ['a preset that needs an address', 'kind: openai, preset: azure, api_key: k', /\.base_url: is missing/],
+  ['a preset that needs a URL', 'kind: openai, preset: azure, api_key: k', /\.base_url: is missing/],
   ['a preset that needs a key', 'kind: openai, preset: groq', /\.api_key: is missing/],
   ['a kind that needs a key', 'kind: anthropic', /\.api_key: is missing/],
-  ['a region that is missing', 'kind: bedrock, api_key: k', /\.region: is missing/],
-  ['a location that is missing', 'kind: vertex, api_key: k, project: p', /\.location: is missing/],
-  ['a project that is missing', 'kind: vertex, api_key: k, location: l', /\.project: is missing/],
+  ['a missing region', 'kind: bedrock, api_key: k', /\.region: is missing/],
+  ['a missing location', 'kind: vertex, api_key: k, project: p', /\.location: is missing/],
+  ['a missing project', 'kind: vertex, api_key: k, location: l', /\.project: is missing/],
   ['a region with a port', 'kind: bedrock, api_key: k, region: "a:b"', /\.region: must be/],
   ['a region with another host', 'kind: bedrock, api_key: k, region: "a.example"', /\.region: must be/],
   ['a location with a port', 'kind: vertex, api_key: k, project: p, location: "a:b"', /\.location: must be/],
-  ['a project that leads elsewhere', 'kind: vertex, api_key: k, project: "a:..", location: b', /\.project: must be/],
+  ['a project with path segments', 'kind: vertex, api_key: k, project: "a:..", location: b', /\.project: must be/],
   ['a secret for the demo', 'kind: demo, api_key: k', /\.api_key: does not apply to kind demo/],
   ['secrets for the demo', 'kind: demo, api_keys: [k]', /\.api_keys: does not apply to kind demo/],
-  ['a region that is none', 'kind: bedrock, api_key: k, region: "a/b"', /\.region: must be/],
+  ['an invalid region', 'kind: bedrock, api_key: k, region: "a/b"', /\.region: must be/],
   [
     'a path with a query',
     'kind: openai, base_url: "http://a", path: "/a?b"',
@@ -133,18 +133,18 @@ const SLIPS: readonly (readonly [slip: string, provider: string, complaint: RegE
     'kind: openai, base_url: "http://a", path: "/{deployment}"',
     /\.path: must be a path/,
   ],
-  ['a header of ours', 'kind: openai, base_url: "http://a", headers: { Host: b }', /\.headers\.Host: is written by/],
+  ['a reserved header', 'kind: openai, base_url: "http://a", headers: { Host: b }', /\.headers\.Host: is written by/],
   [
     'a secret among the headers',
     'kind: cohere, api_key: k, headers: { authorization: b }',
     /\.authorization: is written/,
   ],
-  ['a header that is none', 'kind: openai, base_url: "http://a", headers: { "a b": c }', /is not the name of a header/],
+  ['an invalid header', 'kind: openai, base_url: "http://a", headers: { "a b": c }', /is not the name of a header/],
   ['a header of two lines', 'kind: openai, base_url: "http://a", headers: { a: "b\\nc" }', /control characters/],
-  ['a query that is no mapping', 'kind: openai, base_url: "http://a", query: [a]', /\.query: must be an object/],
+  ['a query that is not a mapping', 'kind: openai, base_url: "http://a", query: [a]', /\.query: must be an object/],
 ]
 for (const [slip, provider, complaint] of SLIPS) {
-  test(`refused with its line and key: ${slip}`, () => {
+  test(`refused with line and key: ${slip}`, () => {
     assert.throws(() => read(`{ id: p, ${provider} }`), complaint)
   })
 }

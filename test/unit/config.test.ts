@@ -1,4 +1,4 @@
-// The configuration: what is left out has its default, what is wrong is refused by name, and nothing is guessed.
+// The configuration: omitted settings have defaults, invalid ones are refused by name, and nothing is guessed.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -47,7 +47,7 @@ test('without file and variables every setting has its default', () => {
   assert.equal(config.bounds.bodyBytesMax, 16 * 1024 * 1024)
 })
 
-test('the file beside the process is found, and its prices are taken as written', () => {
+test('the file in the working directory is found, and its prices are exact', () => {
   using place = openPlace(GOOD)
 
   const config = loadConfig(ENV, place.dir)
@@ -80,7 +80,7 @@ test('the file beside the process is found, and its prices are taken as written'
   assert.equal(config.usageRetentionDays, null)
 })
 
-test('prices are taken up to 90 million credits for the dearest request', () => {
+test('prices are accepted up to 90 million credits for the most expensive request', () => {
   using place = openPlace(GOOD.replace('"0.00000015"', '700').replace('0.0000006', '3'))
 
   const { prices, contextLength, maxOutputTokens } = loadConfig({ ...ENV }, place.dir).catalog!.models[0]!
@@ -89,7 +89,7 @@ test('prices are taken up to 90 million credits for the dearest request', () => 
   assert.ok(dearest < 9n * 10n ** 19n && dearest > 89n * 10n ** 18n, 'pico-credits, just below the bound')
 })
 
-test('prices in the file are dollars, and what is taken of them has both factors in it, rounded up once', () => {
+test('prices in the file are dollars, converted with both factors and rounded up once', () => {
   using quoted = openPlace(`credits_per_usd: "100"\nmarkup: "1.250001"\n${GOOD}`)
   using bare = openPlace(`markup: 1.250001\ncredits_per_usd: 100\n${GOOD}`)
 
@@ -105,7 +105,7 @@ test('prices in the file are dollars, and what is taken of them has both factors
   assert.deepEqual(loadConfig(ENV, bare.dir).catalog!.models[0]!.prices, prices)
 })
 
-test('a target may state what it costs in dollars: the rate is in it, the markup is not, and no digit is lost', () => {
+test('a target may state its cost in dollars: converted with the rate and without the markup, exactly', () => {
   const cost = 'cost: { prompt: "0.000000100001", completion: 0.0000005, request: 0.000000000001 }'
   using place = openPlace(`credits_per_usd: 12.000005\nmarkup: 3\n${GOOD.replace('weight: 2', `weight: 2, ${cost}`)}`)
 
@@ -122,7 +122,7 @@ test('a target may state what it costs in dollars: the rate is in it, the markup
   assert.deepEqual(silent, { provider: 'local', model: 'llama3.1', priority: 1, weight: 1 })
 })
 
-test('the bound on prices is one on what is saved, so that factors move it', () => {
+test('the bound on prices applies after the factors', () => {
   const dear = GOOD.replace('"0.00000015"', '"704"')
   using cheaper = openPlace(`markup: 0.5\n${dear}`)
   using dearer = openPlace(`credits_per_usd: 1000000\nmarkup: 10\n${GOOD.replace('"0.00000015"', '"0.0000704"')}`)
@@ -136,7 +136,7 @@ test('the bound on prices is one on what is saved, so that factors move it', () 
   )
 })
 
-test('the configuration is frozen to its leaves', () => {
+test('the configuration is deeply frozen', () => {
   using place = openPlace(GOOD)
 
   const config = loadConfig(ENV, place.dir)
@@ -146,7 +146,7 @@ test('the configuration is frozen to its leaves', () => {
   assert.equal(thawed(config), false)
 })
 
-// Each is the good file with one thing changed, and what the message must name: line and key.
+// Each is the valid file with one change, and what the message must name: line and key.
 const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message: RegExp])[] = [
   ['an unknown key', 'drain_delay:', 'drain_dealy:', /:15:1: drain_dealy: is not a known field; known are providers, /],
   ['an unknown key deep inside', 'weight: 2', 'wieght: 2', /:11:62: models\[0\]\.targets\[0\]\.wieght/],
@@ -156,10 +156,10 @@ const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message
     'rpm_limit: "60"',
     /:13:24: defaults\.rpm_limit: must be a whole number from 1 to 10000000/,
   ],
-  ['a fraction where a whole number belongs', 'rpm_limit: 60', 'rpm_limit: 60.5', /:13:\d+: defaults\.rpm_limit/],
-  ['a number where text belongs', 'id: gpt-4o-mini', 'id: 4', /:5:\d+: models\[0\]\.id: must be a string, in quotes/],
-  ['a key that stands twice', 'drain_delay: 0.25', 'drain_delay: 0.25\ndrain_delay: 1', /:16:\d+: .*unique/],
-  ['a provider id that is taken', 'id: local', 'id: openai', /:3:\d+: providers\[1\]\.id: "openai" is taken/],
+  ['a fraction instead of an integer', 'rpm_limit: 60', 'rpm_limit: 60.5', /:13:\d+: defaults\.rpm_limit/],
+  ['a number instead of text', 'id: gpt-4o-mini', 'id: 4', /:5:\d+: models\[0\]\.id: must be a string, in quotes/],
+  ['a duplicate key', 'drain_delay: 0.25', 'drain_delay: 0.25\ndrain_delay: 1', /:16:\d+: .*unique/],
+  ['a duplicate provider id', 'id: local', 'id: openai', /:3:\d+: providers\[1\]\.id: "openai" is taken/],
   [
     'a target of an unknown provider',
     'provider: local',
@@ -177,25 +177,25 @@ const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message
   ['a price with an exponent', '"0.00000015"', '1.5e-7', /:9:\d+: models\[0\]\.pricing\.prompt: .*no exponent/],
   ['a price finer than a pico-credit', '"0.00000015"', '0.0000000000001', /:9:\d+: .*at most 12 decimals/],
   [
-    'rows kept for no day',
+    'a retention of zero days',
     'drain_delay: 0.25',
     'usage_retention_days: 0',
     /:15:\d+: usage_retention_days: .*1 to 3650/,
   ],
   [
-    'rows kept for too long',
+    'a retention that is too long',
     'drain_delay: 0.25',
     'usage_retention_days: 3651',
     /:15:\d+: usage_retention_days: .*1 to 3650/,
   ],
   [
-    'rows kept for a part of a day',
+    'a retention of a fraction of a day',
     'drain_delay: 0.25',
     'usage_retention_days: 1.5',
     /:15:\d+: usage_retention_days: /,
   ],
-  ['a markup of nothing', 'drain_delay: 0.25', 'markup: 0', /:15:\d+: markup: .*above 0/],
-  ['a markup below nothing', 'drain_delay: 0.25', 'markup: "-1.25"', /:15:\d+: markup: .*above 0/],
+  ['a markup of zero', 'drain_delay: 0.25', 'markup: 0', /:15:\d+: markup: .*above 0/],
+  ['a negative markup', 'drain_delay: 0.25', 'markup: "-1.25"', /:15:\d+: markup: .*above 0/],
   ['a rate with an exponent', 'drain_delay: 0.25', 'credits_per_usd: 1e2', /:15:\d+: credits_per_usd: .*no exponent/],
   [
     'a rate beyond bounds',
@@ -210,28 +210,28 @@ const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message
     /:15:\d+: credits_per_usd: .*at most 6 decimals/,
   ],
   [
-    'a rate that is no number',
+    'a rate that is not a number',
     'drain_delay: 0.25',
     'credits_per_usd: true',
     /:15:\d+: credits_per_usd: must be .*a plain decimal/,
   ],
   // 128,000 tokens of prompt at 703 credits fit into 90 million, as do 8 choices of 16,384 tokens at 686.
   [
-    'a prompt price beyond counting',
+    'a prompt price above the bound',
     '"0.00000015"',
     '"704"',
     /:9:\d+: models\[0\]\.pricing: is too high: .*90000000 is the most/,
   ],
-  ['a completion price beyond counting', '0.0000006', '687', /:9:\d+: models\[0\]\.pricing: is too high/],
-  ['a cache price beyond counting', '0.000000075', '999999', /:9:\d+: models\[0\]\.pricing: is too high/],
+  ['a completion price above the bound', '0.0000006', '687', /:9:\d+: models\[0\]\.pricing: is too high/],
+  ['a cache price above the bound', '0.000000075', '999999', /:9:\d+: models\[0\]\.pricing: is too high/],
   [
-    'a request price beyond counting',
+    'a request price above the bound',
     'completion: 0.0000006',
     'completion: 0, request: 9000000.1',
     /:9:\d+: models\[0\]\.pricing\.request/,
   ],
   ['a priority out of bounds', 'priority: 1 ', 'priority: -1 ', /:12:\d+: models\[0\]\.targets\[1\]\.priority/],
-  ['a weight of nothing', 'weight: 2', 'weight: 0', /:11:\d+: models\[0\]\.targets\[0\]\.weight/],
+  ['a weight of zero', 'weight: 2', 'weight: 0', /:11:\d+: models\[0\]\.targets\[0\]\.weight/],
   [
     'a cost without the completion',
     'weight: 2',
@@ -246,32 +246,32 @@ const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message
     /:11:\d+: models\[0\]\.targets\[0\]\.cost\.prompt: must be US dollars/,
   ],
   [
-    'a cost beyond counting',
+    'a cost above the bound',
     'weight: 2',
     'cost: { prompt: 704, completion: 0 }',
     /:11:\d+: models\[0\]\.targets\[0\]\.cost: is too high: .*90000000 is the most/,
   ],
-  ['an address that is not HTTP', 'http://127.0.0.1:11434/v1', 'file:///etc', /:3:\d+: providers\[1\]\.base_url/],
+  ['a URL that is not HTTP', 'http://127.0.0.1:11434/v1', 'file:///etc', /:3:\d+: providers\[1\]\.base_url/],
   [
-    'credentials in an address',
+    'credentials in a URL',
     'http://127.0.0.1',
     'http://me:pw@127.0.0.1',
     /:3:\d+: providers\[1\]\.base_url: must not contain/,
   ],
   [
-    'a kind that nobody knows',
+    'an unknown kind',
     'kind: openai, base_url: "http:',
     'kind: smtp, base_url: "http:',
     /:3:\d+: providers\[1\]\.kind: must be one of/,
   ],
   [
-    'pictures without their bound',
+    'images without their bound',
     '    aliases: [mini]',
     '    input_modalities: [text, image]',
     /models\[0\]\.media_max_tokens: is missing/,
   ],
   ['an alias that is a model', '[mini]', '[gpt-4o-mini]', /models\[0\]\.aliases: "gpt-4o-mini" is taken/],
-  ['an alias that stands twice', '[mini]', '[mini, mini]', /models\[0\]\.aliases: "mini" is taken/],
+  ['a duplicate alias', '[mini]', '[mini, mini]', /models\[0\]\.aliases: "mini" is taken/],
   ['more output than context', '16384', '163840000', /:8:\d+: models\[0\]\.max_output_tokens/],
   [
     'a variable that is not set',
@@ -293,7 +293,7 @@ const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message
   ],
   ['an origin with a path', 'drain_delay: 0.25', 'cors_origins: ["https://a.example/x"]', /:15:\d+: cors_origins\[0\]/],
   ['broken YAML', 'drain_delay: 0.25', 'drain_delay: [', /:1[56]:\d+: /],
-  ['a tag that nobody knows', 'drain_delay: 0.25', 'drain_delay: !!python 1', /:15:\d+: .*tag/],
+  ['an unknown tag', 'drain_delay: 0.25', 'drain_delay: !!python 1', /:15:\d+: .*tag/],
 ]
 
 for (const [flaw, from, to, message] of FLAWS) {
@@ -320,7 +320,7 @@ test('a model without targets is refused', () => {
   assert.throws(() => loadConfig(ENV, place.dir), /:10:\d+: models\[0\]\.targets: must have at least one/)
 })
 
-test('aliases that multiply, and files that are too long, are refused', () => {
+test('exponential aliases and oversized files are refused', () => {
   const nine = (name: string) => `[${Array(9).fill(name).join(', ')}]`
   const bomb = `a: &a ${nine('x')}\nb: &b ${nine('*a')}\nc: &c ${nine('*b')}\nd: ${nine('*c')}\n`
 
@@ -330,7 +330,7 @@ test('aliases that multiply, and files that are too long, are refused', () => {
   }
 })
 
-test('anchors and aliases that behave are honoured, and an empty file declares nothing', () => {
+test('ordinary anchors and aliases are resolved, and an empty file declares nothing', () => {
   using place = openPlace('defaults: &d { rpm_limit: 7 }\ncors_origins: []\n')
   using empty = openPlace('# nothing yet\n')
 
@@ -378,7 +378,7 @@ for (const [name, value] of BAD_VARIABLES) {
   })
 }
 
-test('REDIS_URL is taken with a user, a password and a database, and a password is not repeated where it is refused', () => {
+test('REDIS_URL is accepted with a user, a password and a database, and an error does not repeat the password', () => {
   using place = openPlace()
 
   for (const url of ['redis://localhost', 'rediss://me:se%40cret@[::1]:6380/15', 'redis://:se%40cret@cache/']) {
@@ -390,7 +390,7 @@ test('REDIS_URL is taken with a user, a password and a database, and a password 
   )
 })
 
-test('DATABASE_URL is taken where the encryption key and the admin token are given too, and its password is not repeated', () => {
+test('DATABASE_URL is accepted if the encryption key and the admin token are set too, and an error does not repeat its password', () => {
   using place = openPlace()
   const url = 'postgres://user:pa55word@localhost/x'
   const shared = { TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32), TURNPIKE_ADMIN_TOKEN: 'sixteen-letters-' }
@@ -405,7 +405,7 @@ test('DATABASE_URL is taken where the encryption key and the admin token are giv
   assert.throws(() => loadDataDir({ DATABASE_URL: url }, place.dir), /this command is for SQLite/)
 })
 
-test('what Kubernetes injects for a service of our name is ignored', () => {
+test('variables that Kubernetes injects for a service named turnpike are ignored', () => {
   using place = openPlace()
 
   const config = loadConfig(
@@ -421,7 +421,7 @@ test('what Kubernetes injects for a service of our name is ignored', () => {
   assert.equal(config.port, 8080)
 })
 
-test('variables are read into what they mean', () => {
+test('variables are parsed to their values', () => {
   using place = openPlace('trusted_proxies: [192.0.2.1]\n')
 
   const config = loadConfig(
@@ -446,7 +446,7 @@ test('variables are read into what they mean', () => {
   })
 })
 
-test("the commands' client has an address and a token, and no credentials in the address", () => {
+test("the CLI's client has a URL and a token, and no credentials in the URL", () => {
   assert.deepEqual(loadClientConfig({}), { url: 'http://127.0.0.1:8080', adminToken: undefined, apiKey: undefined })
   assert.equal(loadClientConfig({ TURNPIKE_URL: 'https://gw.example/' }).url, 'https://gw.example')
   assert.throws(() => loadClientConfig({ TURNPIKE_URL: 'http://a:b@gw.example' }), { name: 'BadConfig' })

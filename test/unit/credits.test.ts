@@ -1,4 +1,4 @@
-// Money in whole numbers: text to amount and back without loss, and tokens to cost by exact sums that are rounded up once.
+// Money as integers: text to amount and back without loss, and tokens to cost by exact sums that are rounded up once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -33,7 +33,7 @@ const tokens: fc.Arbitrary<Tokens> = fc
     reasoning: 0,
   }))
 
-test('every amount reads back as it was written, plainly: no exponent, no trailing zero, no sign on zero', () => {
+test('every amount is parsed back as formatted, in plain notation: no exponent, no trailing zero, no sign on zero', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -NANO_MAX, max: NANO_MAX }), nano => {
       const text = formatCredits(nano)
@@ -44,13 +44,13 @@ test('every amount reads back as it was written, plainly: no exponent, no traili
   )
 })
 
-test('every price reads back as it was written', () => {
+test('every price is parsed back as formatted', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: NANO_MAX }), price => assert.equal(parsePrice(formatPrice(price)), price)),
   )
 })
 
-test('written amounts mean what they say', () => {
+test('amounts are parsed to their exact value', () => {
   const cases = [
     ['10', 10_000_000_000n],
     ['0.25', 250_000_000n],
@@ -62,7 +62,7 @@ test('written amounts mean what they say', () => {
   for (const [text, nano] of cases) assert.equal(parseCredits(text), nano, text)
 })
 
-test('what is no plain decimal within bounds is no amount', () => {
+test('anything but a plain decimal within bounds is refused', () => {
   const wrong = [
     '',
     ' ',
@@ -84,7 +84,7 @@ test('what is no plain decimal within bounds is no amount', () => {
   assert.equal(parsePrice('0.0000000000001'), undefined)
 })
 
-test('a cost is the exact sum, less than one nano-credit above it, and never below', () => {
+test('a cost is the exact sum, rounded up by less than one nano-credit, and never below', () => {
   fc.assert(
     fc.property(tokens, prices, (used, price) => {
       const fresh = used.prompt - used.cached - used.cacheWrite
@@ -102,7 +102,7 @@ test('a cost is the exact sum, less than one nano-credit above it, and never bel
   )
 })
 
-test('no way to split a prompt between fresh, read and written costs more than the worst', () => {
+test('no split of a prompt between uncached, cached and cache-write tokens costs more than the worst case', () => {
   fc.assert(
     fc.property(tokens, prices, (used, price) => {
       const worst = worstPrompt(used.prompt, price) + BigInt(used.completion) * price.completion
@@ -112,7 +112,7 @@ test('no way to split a prompt between fresh, read and written costs more than t
   )
 })
 
-test('as many tokens as fit into an amount fit, and one more does not', () => {
+test('the computed number of tokens fits into an amount, and one more does not', () => {
   const amount = fc.bigInt({ min: 0n, max: 10n ** 12n })
   fc.assert(
     fc.property(amount, pico, fc.bigInt({ min: 1n, max: 10n ** 12n }), (nano, base, price) => {

@@ -1,4 +1,4 @@
-// Usage rows as CSV: no word of a caller may be run as a formula by the spreadsheet that opens them.
+// Usage rows as CSV: no caller's text may run as a formula in a spreadsheet.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UsageObject } from '../../src/domain/usage-wire.ts'
@@ -29,7 +29,7 @@ for (const before of [
   }
 }
 
-test('other words stay as they are', () => {
+test('other text is unchanged', () => {
   assert.equal(cell('gpt-4o'), 'gpt-4o')
   assert.equal(cell('a=b'), 'a=b')
 })

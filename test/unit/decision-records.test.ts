@@ -1,4 +1,4 @@
-// The decision records: listed in their index, linked from the code that they are about, and true to the tree.
+// The decision records: listed in their index, linked from the code that they are about, and consistent with the tree.
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

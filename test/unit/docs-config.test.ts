@@ -1,4 +1,4 @@
-// The configuration files that the docs print are accepted as they stand.
+// The configuration files printed in the docs are valid.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/folder.ts'
 
 const DOCS = join(import.meta.dirname, '../../docs')
 
-// A snippet that begins with its providers is a whole file; others are parts of one.
+// A snippet that begins with its providers is a complete file; others are parts of one.
 const FILES = readdirSync(DOCS)
   .filter(name => name.endsWith('.md'))
   .flatMap(name =>

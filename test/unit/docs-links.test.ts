@@ -1,4 +1,4 @@
-// README and docs: every relative link leads to a file and a heading that exist, and every source path named is there.
+// README and docs: every relative link leads to an existing file and heading, and every named source path exists.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
@@ -7,11 +7,11 @@ import { test } from 'node:test'
 const ROOT = join(import.meta.dirname, '../..')
 const PAGES = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...pagesIn('docs')]
 
-test('every link in README and docs leads to a file and a heading that exist', () => {
+test('every link in README and docs leads to an existing file and heading', () => {
   assert.deepEqual(PAGES.flatMap(brokenLinks), [])
 })
 
-test('every source path in the table of the life of a request exists', () => {
+test('every source path in the table of the request lifecycle exists', () => {
   const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
   const table = /^\| # \| step \|[\s\S]*?\n\n/m.exec(page)?.[0] ?? ''
   const paths = [...table.matchAll(/`([a-z0-9-]+\/[a-z0-9/.-]*)`/g)].map(([, path = '']) => path)
@@ -54,7 +54,7 @@ function leads(page: string, text: string, link: string): boolean {
   return headingsOf(path === '' ? text : readFileSync(join(ROOT, file), 'utf8')).has(heading)
 }
 
-// As GitHub makes them: lower case, spaces to dashes, other signs dropped.
+// As GitHub generates them: lower case, spaces to dashes, other characters dropped.
 function headingsOf(text: string): ReadonlySet<string> {
   const titles = [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, title = '']) => title)
   return new Set(

@@ -1,4 +1,4 @@
-// Dollars to credits: factors as they are written, and prices and costs that are the exact product, rounded up once.
+// Dollars to credits: exact factors, and prices and costs that are the exact product, rounded up once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -16,7 +16,7 @@ const MILLION = 1_000_000n
 const factor = fc.bigInt({ min: 1n, max: MILLION * MILLION })
 const usd = fc.bigInt({ min: 0n, max: 10n ** 13n })
 
-test('a written factor means what it says', () => {
+test('a factor is parsed to its exact value', () => {
   const cases = [
     ['1', MILLION],
     ['100', 100n * MILLION],
@@ -28,7 +28,7 @@ test('a written factor means what it says', () => {
   for (const [text, millionths] of cases) assert.equal(parseFactor(text), millionths, text)
 })
 
-test('what is not above zero, beyond a million or finer than a millionth is no factor', () => {
+test('a factor that is not above zero, is above a million or finer than a millionth is refused', () => {
   const wrong = [
     '0',
     '0.0',
@@ -48,11 +48,11 @@ test('what is not above zero, beyond a million or finer than a millionth is no f
   for (const text of wrong) assert.equal(parseFactor(text), undefined, JSON.stringify(text))
 })
 
-test('at par a price is what was written', () => {
+test('at a rate of one a price is unchanged', () => {
   fc.assert(fc.property(usd, price => assert.equal(priceInCredits(price, AT_PAR), price)))
 })
 
-test('a price is the exact product of dollars, rate and markup, less than a pico-credit above it, and never below', () => {
+test('a price is the exact product of dollars, rate and markup, rounded up by less than a pico-credit, and never below', () => {
   fc.assert(
     fc.property(usd, factor, factor, (price, creditsPerUsd, markup) => {
       // Everything over the same denominator: millionths of millionths of a pico-credit.
@@ -76,7 +76,7 @@ test('two factors are rounded as one', () => {
   assert.equal(priceInCredits(0n, third), 0n)
 })
 
-test('the dearest price is one that 64 bits hold, whatever the factors', () => {
+test('the highest price fits into 64 bits, for any factors', () => {
   const hundred = { creditsPerUsd: 100n * MILLION, markup: MILLION }
 
   assert.equal(priceInCredits(NANO_MAX / 100n, hundred), NANO_MAX)
@@ -97,7 +97,7 @@ function costAt(given: Rates, creditsPerUsd: bigint): Rates {
   }
 }
 
-test('what a target costs is the exact sum times the rate, without markup, rounded up once to a nano-credit', () => {
+test("a target's cost is the exact sum times the rate, without markup, rounded up once to a nano-credit", () => {
   const count = fc.nat(1e7)
   fc.assert(
     fc.property(rates, factor, count, count, count, count, (given, rate, fresh, cached, cacheWrite, completion) => {
@@ -125,7 +125,7 @@ test('a cost finer than a pico-credit is not rounded token by token', () => {
   assert.equal(upstreamCostOf(tokens, costAt({ ...nothing, prompt: 1n }, 12_500_000n)), 125n)
 })
 
-test('a cost is read from the catalog as it was written there', () => {
+test('a cost is read from the catalog as it was written', () => {
   fc.assert(
     fc.property(rates, factor, (given, rate) => {
       const cost = costAt(given, rate)

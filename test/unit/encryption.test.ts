@@ -17,7 +17,7 @@ test('a secret is decrypted again, and each ciphertext is different', () => {
   assert.ok(!Buffer.from(first.split('.')[2] ?? '', 'base64url').includes(SECRET))
 })
 
-test('it opens neither for another provider or credential nor for contexts that only read alike', () => {
+test('it cannot be decrypted for another provider or credential, nor for contexts that only look alike', () => {
   const encryption = encryptionWith(MASTER, 'credentials')
   const ciphertext = encryption.encrypt(SECRET, ['acme', 'cred_1'])
 
@@ -26,7 +26,7 @@ test('it opens neither for another provider or credential nor for contexts that 
   }
 })
 
-test('another key, or the same one for another purpose, opens nothing and has another name', () => {
+test('another key, or the same one for another purpose, decrypts nothing and has another id', () => {
   const encryption = encryptionWith(MASTER, 'credentials')
   const ciphertext = encryption.encrypt(SECRET, ['a'])
 
@@ -38,7 +38,7 @@ test('another key, or the same one for another purpose, opens nothing and has an
   assert.ok(!MASTER.toString('hex').includes(encryption.keyId))
 })
 
-test('a text that was changed at any place, or cut short, does not open', () => {
+test('a modified or truncated text cannot be decrypted', () => {
   const encryption = encryptionWith(MASTER, 'credentials')
   const ciphertext = encryption.encrypt(SECRET, ['a'])
   const [form, key, text = ''] = ciphertext.split('.')

@@ -1,5 +1,5 @@
-// A connection in the express path has its time to say something, its time to rest, and takes only so much that nobody has
-// asked for yet.
+// A connection on the express path has a time limit for its first request and for idling, and buffers a bounded amount
+// of pipelined data.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -14,7 +14,7 @@ import { until } from '../support/until.ts'
 
 const CHAT = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}'
 const HEADERS = ['Content-Length', '2']
-// Longer than the tick of alarms.
+// Longer than the tick of coarse timers.
 const TICKS_MS = 160
 const MIB = 1024 * 1024
 
@@ -84,7 +84,7 @@ function answer(reply: ExpressResponse): void {
   reply.end('{}')
 }
 
-test('a connection that says nothing is refused in time; one that has spoken is not', async () => {
+test('a silent connection is refused in time; one that has sent a request is not', async () => {
   using silent = await openPath()
   using spoken = await openPath()
   await spoken.chat(1)
@@ -96,7 +96,7 @@ test('a connection that says nothing is refused in time; one that has spoken is 
   assert.deepEqual([before, silent.refused, spoken.refused], [[], ['request_timeout'], []])
 })
 
-test('a connection may rest for the 65 seconds that it is told, and a little more, after each answer, and is not cut while one is under way', async () => {
+test('a connection may be idle for the announced 65 seconds and a little more after each answer, and is not closed during one', async () => {
   using it = await openPath()
   answer(await it.chat(1))
   await it.pass(60_000)
@@ -105,7 +105,7 @@ test('a connection may rest for the 65 seconds that it is told, and a little mor
   assert.equal(it.taken[0]?.destroyed, false)
   await it.pass(10_000)
   answer(second)
-  await until('the second answer came', () => it.received().split('HTTP/1.1 200').length === 3)
+  await until('the second answer has arrived', () => it.received().split('HTTP/1.1 200').length === 3)
 
   await it.pass(65_500)
   const rested = it.taken[0]?.destroyed
@@ -114,7 +114,7 @@ test('a connection may rest for the 65 seconds that it is told, and a little mor
   assert.deepEqual([rested, it.taken[0]?.destroyed], [false, true])
 })
 
-test('of what comes behind an unfinished answer only a little is taken, and all of it is handed over', async () => {
+test('during an unfinished answer only a little pipelined data is read, and all of it is handed over', async () => {
   using it = await openPath()
   const reply = await it.chat(1)
   const behind = Buffer.alloc(4 * MIB, 'x')
@@ -122,13 +122,16 @@ test('of what comes behind an unfinished answer only a little is taken, and all 
   await sleep(200)
   const taken = it.taken[0]?.bytesRead ?? 0
   answer(reply)
-  await until('all of it came', () => it.handedOver.reduce((sum, { length }) => sum + length, 0) === behind.length)
+  await until(
+    'all of it has arrived',
+    () => it.handedOver.reduce((sum, { length }) => sum + length, 0) === behind.length,
+  )
 
-  assert.ok(taken < MIB, `${taken} bytes were taken`)
+  assert.ok(taken < MIB, `${taken} bytes were read`)
   assert.ok(Buffer.concat(it.handedOver).equals(behind))
 })
 
-test('behind an answer that ends the connection nothing is served, whenever it came', async () => {
+test('after an answer that closes the connection nothing is served, whenever it arrived', async () => {
   using it = await openPath()
   it.socket.write(CHAT.replace('Host', 'Connection: close\r\nHost'))
   await until('the chat is served', () => it.replies.length === 1)
@@ -143,22 +146,22 @@ test('behind an answer that ends the connection nothing is served, whenever it c
   assert.deepEqual([it.replies.length, it.handedOver.length], [1, 0])
 })
 
-test('a reply that has ended writes nothing more, and one that is finished ends no connection', async () => {
+test('an ended reply writes nothing more, and a finished one closes no connection', async () => {
   using it = await openPath()
   const reply = await it.chat(1)
   answer(reply)
   const more = reply.write(': keep-alive\n')
   reply.flushHeaders()
-  await until('the answer came', () => it.received().includes('{}'))
+  await until('the answer has arrived', () => it.received().includes('{}'))
   reply.destroy()
   answer(await it.chat(2))
-  await until('the second came', () => it.received().split('HTTP/1.1 200').length === 3)
+  await until('the second has arrived', () => it.received().split('HTTP/1.1 200').length === 3)
 
   assert.equal(more, false)
   assert.ok(!it.received().includes('keep-alive\n'))
 })
 
-test('a chat that came in two pieces is answered here, however long that takes', async () => {
+test('a chat in two pieces is answered on this path, however late the second is', async () => {
   using it = await openPath()
   it.socket.write(CHAT.slice(0, -2))
   await sleep(50)
@@ -167,12 +170,12 @@ test('a chat that came in two pieces is answered here, however long that takes',
   await it.pass(1_000)
   answer(it.replies[0] as ExpressResponse)
 
-  await until('the answer came', () => it.received().endsWith('{}'))
+  await until('the answer has arrived', () => it.received().endsWith('{}'))
   it.socket.write(CHAT)
   await until('the next is served', () => it.replies.length === 2)
 })
 
-test('what comes byte by byte is copied a few times, not once a byte', async t => {
+test('data that arrives byte by byte is copied a few times, not once per byte', async t => {
   using it = await openPath()
   const reply = await it.chat(1)
   const copy = t.mock.method(Buffer.prototype, 'copy')
@@ -182,13 +185,16 @@ test('what comes byte by byte is copied a few times, not once a byte', async t =
   let copied = 0
   for (const { result } of copy.mock.calls) copied += Number(result)
   answer(reply)
-  await until('all of it came', () => it.handedOver.reduce((sum, { length }) => sum + length, 0) === bytes.length)
+  await until(
+    'all of it has arrived',
+    () => it.handedOver.reduce((sum, { length }) => sum + length, 0) === bytes.length,
+  )
 
   assert.ok(copied < 4 * bytes.length, `${copied} bytes were copied`)
   assert.equal(concat.mock.callCount(), 0)
 })
 
-test('a body that comes byte by byte is not read again with each', async t => {
+test('a body that arrives byte by byte is not parsed again with each byte', async t => {
   using it = await openPath()
   const body = 'x'.repeat(20_000)
   const text = Buffer.from(CHAT.replace('Content-Length: 2\r\n\r\n{}', `Content-Length: ${body.length}\r\n\r\n${body}`))
@@ -203,7 +209,7 @@ test('a body that comes byte by byte is not read again with each', async t => {
   assert.ok(reads.mock.callCount() < 10, `${reads.mock.callCount()} reads`)
 })
 
-test('a request whose body was taken keeps it no longer', async () => {
+test('a request whose body was taken does not keep it', async () => {
   using it = await openPath()
   const reply = await it.chat(1)
   const needs = {
@@ -227,10 +233,10 @@ test('the date of an answer is the time of the answer', () => {
   assert.deepEqual([first, date()], ['Mon, 05 Jan 2026 07:00:00 GMT', 'Mon, 05 Jan 2026 07:00:01 GMT'])
 })
 
-test('when the express path closes, half a request may still become whole', async () => {
+test('when the express path closes, half a request may still be completed', async () => {
   using it = await openPath()
   it.socket.write(CHAT.slice(0, -2))
-  await until('half of it came', () => it.taken[0]?.bytesRead === CHAT.length - 2)
+  await until('half of it has arrived', () => it.taken[0]?.bytesRead === CHAT.length - 2)
   it.path.closeIdle()
   it.socket.write('{}')
   await until('the chat is served', () => it.replies.length === 1)
@@ -240,11 +246,11 @@ test('when the express path closes, half a request may still become whole', asyn
   assert.ok(it.received().endsWith('{}'))
 })
 
-test('when the express path closes, what rests ends at once and what is answered ends with its answer', async () => {
+test('when the express path closes, idle connections end at once and busy ones after their answer', async () => {
   using resting = await openPath()
   using busy = await openPath()
   answer(await resting.chat(1))
-  await until('the answer came', () => resting.received().includes('{}'))
+  await until('the answer has arrived', () => resting.received().includes('{}'))
   const reply = await busy.chat(1)
 
   resting.path.closeIdle()
@@ -257,7 +263,7 @@ test('when the express path closes, what rests ends at once and what is answered
   assert.ok(busy.received().endsWith('{}'))
 })
 
-test('a header that would write headers of its own is never written', async () => {
+test('a header value that contains line breaks is never written', async () => {
   using it = await openPath()
   const reply = await it.chat(1)
 

@@ -1,9 +1,9 @@
-// What failed tries come to for the caller: a bound of ours is never laid to an upstream.
+// What the caller gets after failed attempts: a limit of the gateway is never blamed on an upstream.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure, refusalFor } from '../../src/domain/failure.ts'
 
-test('what was ours alone is our unavailability; beside a failure of an upstream, that one counts', () => {
+test('failures of the gateway alone are a 503; together with an upstream failure, the latter counts', () => {
   const ours = new Failure('refused', 'too many connections', { ours: true })
   const limited = new Failure('limited', 'status 429', { status: 429, retryAfter: 7 })
   const refused = new Failure('refused', 'refused')

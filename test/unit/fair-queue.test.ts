@@ -1,4 +1,4 @@
-// The queue between the many who ask and the few who may run: bounded, fair between owners, and it loses nobody.
+// The fair queue: bounded, fair between owners, and it loses no job.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { setImmediate as tick } from 'node:timers/promises'
 import fc from 'fast-check'
 import { fairQueue, QueueFull } from '../../src/lib/fair-queue.ts'
 
-test('no more than the given number of jobs run at once, and all of them end', async () => {
+test('at most the given number of jobs run at once, and all of them complete', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),
@@ -50,7 +50,7 @@ test('an owner with one job waits for one job of an owner with many, not for all
   assert.deepEqual(order, ['many 0', 'many 1', 'one', 'two 0', 'many 2', 'two 1', 'many 3', 'many 4'])
 })
 
-test('an owner whose line is full is refused while another may still wait', async () => {
+test('an owner whose queue is full is refused while another may still wait', async () => {
   const queue = fairQueue<string>({ concurrent: 1, waitingMax: 3, waitingPerOwnerMax: 2 })
   const { promise: gate, resolve: open } = Promise.withResolvers<string>()
   const first = queue.run('a', () => gate)
@@ -71,7 +71,7 @@ test('an owner whose line is full is refused while another may still wait', asyn
   assert.deepEqual(await Promise.all(lined), ['a1', 'a2', 'b1'])
 })
 
-test('a job that fails, even before its first await, gives its place to the next', async () => {
+test('a failing job, even before its first await, frees its slot for the next', async () => {
   const queue = fairQueue<string>({ concurrent: 1, waitingMax: 10, waitingPerOwnerMax: 10 })
 
   const outcomes = await Promise.allSettled([

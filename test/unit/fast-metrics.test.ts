@@ -1,4 +1,4 @@
-// What is tallied reads, to whoever scrapes it, like what Prometheus' own client would have counted.
+// Fast metrics are exposed in the same format as those of Prometheus' own client.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Counter, Histogram, type Metric, Registry } from '@prometheus-io/client'
@@ -7,7 +7,7 @@ import { fastCounter, fastHistogram } from '../../src/telemetry/fast-metrics.ts'
 
 const BOUNDS = [0.1, 0.5, 1, 5]
 
-test('counts and spreads are exposed as the library exposes its own', async () => {
+test('counters and histograms are exposed as the library exposes its own', async () => {
   const observation = fc.record({
     who: fc.constantFrom('a', 'b'),
     value: fc.oneof(fc.constantFrom(0, 0.1, 0.5, 1, 5, 6), fc.double({ min: 0, max: 10, noNaN: true })),

@@ -1,5 +1,5 @@
-// Node's parser gets one request of a connection at a time, takes no more of a body than somebody reads, and hears of the end
-// when it has everything that came before it.
+// Node's parser gets one request of a connection at a time, reads no more of a body than the handler does, and gets the
+// end after everything before it.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -57,11 +57,11 @@ test('a second request is parsed only when the first is answered', async () => {
   const open: ServerResponse[] = []
   using it = await openFeed((_req, res) => void open.push(res))
   it.client.write(GET.repeat(5))
-  await until('the first came', () => open.length === 1)
+  await until('the first has arrived', () => open.length === 1)
   await sleep(50)
   const parsed = it.parsed.length
   for (let i = 0; i < 5; i++) {
-    await until('the next began', () => open.length === i + 1)
+    await until('the next has begun', () => open.length === i + 1)
     open[i]?.end('a')
   }
   await until('all are answered', () => it.answers() === 5)
@@ -69,7 +69,7 @@ test('a second request is parsed only when the first is answered', async () => {
   assert.deepEqual([parsed, it.parsed.length], [1, 5])
 })
 
-test('of thousands that are answered at once, other work gets its turn after each', async () => {
+test('between thousands of requests that are answered at once, other work runs after each', async () => {
   using it = await openFeed((_req, res) => void res.end('a'))
   let turns = 0
   let isOver = false
@@ -85,7 +85,7 @@ test('of thousands that are answered at once, other work gets its turn after eac
   assert.ok(turns >= 2000, `${turns} turns`)
 })
 
-test('of a body in thousands of tiny chunks, other work gets its turn between a few', async () => {
+test('in a body of thousands of tiny chunks, other work runs after a few', async () => {
   let chunks = 0
   let isOver = false
   using it = await openFeed((req, res) => {
@@ -111,10 +111,10 @@ test('of a body in thousands of tiny chunks, other work gets its turn between a 
   await until('it is answered', () => it.answers() === 1)
 
   assert.equal(chunks, 200_000)
-  assert.ok(most < 6000, `${most} chunks in one turn`)
+  assert.ok(most < 6000, `${most} chunks in one iteration`)
 })
 
-test('however the bytes are cut, the same requests are found', async () => {
+test('for any split of the bytes the same requests are found', async () => {
   const bodies: string[] = []
   using it = await openFeed((req, res) => {
     let body = ''
@@ -135,7 +135,7 @@ test('however the bytes are cut, the same requests are found', async () => {
   for (const size of [1, 2, 3, 5, 17, 64, 1000, 100_000]) {
     bodies.length = 0
     sent += wanted.length
-    // Small pieces only as far as the long body, of which the rest comes in one.
+    // Small pieces only up to the long body, the rest of which comes in one.
     const small = Math.min(text.length, size * 600)
     for (let at = 0; at < small; at += size) it.socket.emit('data', text.subarray(at, Math.min(at + size, small)))
     if (small < text.length) it.socket.emit('data', text.subarray(small))
@@ -145,31 +145,31 @@ test('however the bytes are cut, the same requests are found', async () => {
   }
 })
 
-test('Node takes no more of a body than somebody reads', async () => {
+test('Node reads no more of a body than the handler does', async () => {
   using it = await openFeed(() => undefined)
   it.client.write(`POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: ${40 * MIB}\r\n\r\n`)
-  await until('the request came', () => it.begun.length === 1)
+  await until('the request has arrived', () => it.begun.length === 1)
   it.client.write(Buffer.alloc(40 * MIB, 'x'))
   await sleep(300)
 
   const taken = it.socket.bytesRead
   let bytes = 0
   for await (const piece of it.begun[0] as IncomingMessage) bytes += (piece as Buffer).length
-  assert.ok(taken < MIB, `${taken} bytes were taken`)
+  assert.ok(taken < MIB, `${taken} bytes were read`)
   assert.equal(bytes, 40 * MIB)
 })
 
-test('of what comes after an unanswered request only a little is taken', async () => {
+test('only a little data after an unanswered request is read', async () => {
   const open: ServerResponse[] = []
   using it = await openFeed((_req, res) => void open.push(res))
   it.client.write(GET + GET.repeat(200_000))
-  await until('the first came', () => open.length === 1)
+  await until('the first has arrived', () => open.length === 1)
   await sleep(200)
 
-  assert.ok(it.socket.bytesRead < MIB, `${it.socket.bytesRead} bytes were taken`)
+  assert.ok(it.socket.bytesRead < MIB, `${it.socket.bytesRead} bytes were read`)
 })
 
-test('a caller that half-closes after pipelined requests is noticed, and nothing more begins', async () => {
+test('a caller that half-closes after pipelined requests has disconnected, and no further request starts', async () => {
   const open: ServerResponse[] = []
   using it = await openFeed((_req, res) => void open.push(res))
   it.client.end(GET.repeat(1000))
@@ -178,16 +178,16 @@ test('a caller that half-closes after pipelined requests is noticed, and nothing
   assert.deepEqual([it.begun.length, it.answers()], [1, 0])
 })
 
-test('a caller that half-closes after a body that is not read yet has sent all of it, and has left', async () => {
+test('a caller that half-closes after an unread body has sent all of it, and has disconnected', async () => {
   using it = await openFeed(() => undefined)
   const body = 'x'.repeat(50_000)
   it.client.write(`POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`)
-  await until('the request came', () => it.begun.length === 1)
+  await until('the request has arrived', () => it.begun.length === 1)
   const [req] = it.begun as [IncomingMessage]
-  // As Node does when it has enough of a body that nobody reads.
+  // As Node does when it has enough of an unread body.
   it.socket.pause()
   it.client.end(body)
-  await until('its end came', () => it.socket.readableEnded)
+  await until('its end has arrived', () => it.socket.readableEnded)
   const before = [req.complete, it.socket.destroyed]
   it.socket.resume()
   await until('its connection is closed', () => it.socket.destroyed)

@@ -14,7 +14,7 @@ test('without a build nothing is current', () => {
   assert.equal(isCurrent(tree.root, CODE), false)
 })
 
-test('a build is current while its sources are unchanged, and always where there are none', () => {
+test('a build is current while its sources are unchanged, and always without sources', () => {
   using checkout = openTree([...SOURCES, CODE.entry])
   using installed = openTree([CODE.entry])
   checkout.stamp()

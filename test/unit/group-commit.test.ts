@@ -1,4 +1,4 @@
-// Group commit: who shares a batch with whom, and what becomes of those whose batch fails.
+// Group commit: which operations share a batch, and what happens when a batch fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import { type BatchResult, groupCommit } from '../../src/store/billing/group-com
 
 const BOUNDS = { batchMax: 4, waitingMax: 6 }
 
-// Commits when it is told to, and remembers what came together.
+// Commits on command, and records which operations came together.
 function fixture() {
   const batches: (readonly string[])[] = []
   const running: { resolve(results: readonly BatchResult<string>[]): void; reject(error: Error): void }[] = []
@@ -28,7 +28,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await nextTurn()
 }
 
-test('one alone is committed within the turn, and the next one alone too', async () => {
+test('a single operation is committed within the tick, and so is the next one', async () => {
   const { commits, batches, answerLast } = fixture()
   const first = commits.submit('a')
   await turns(1)
@@ -42,7 +42,7 @@ test('one alone is committed within the turn, and the next one alone too', async
   assert.equal(await second, 'b')
 })
 
-test('those of one turn share a batch, and who comes while it runs shares the next', async () => {
+test('operations of one tick share a batch, and those that arrive while it runs share the next', async () => {
   const { commits, batches, answerLast } = fixture()
   const first = [commits.submit('a'), commits.submit('b')]
   await turns(1)
@@ -60,7 +60,7 @@ test('those of one turn share a batch, and who comes while it runs shares the ne
   assert.deepEqual(await Promise.all(second), ['c', 'd'])
 })
 
-test('where several shared the last batch, who comes a turn later is in time for the next', async () => {
+test('if several shared the last batch, one that arrives a tick later still joins the next', async () => {
   const { commits, batches, answerLast } = fixture()
   const first = [commits.submit('a'), commits.submit('b')]
   await turns(1)
@@ -75,7 +75,7 @@ test('where several shared the last batch, who comes a turn later is in time for
   assert.deepEqual(await Promise.all([waiting, late]), ['c', 'd'])
 })
 
-test('a batch takes no more than its bound, and no more may wait than theirs', async () => {
+test('a batch and its queue are bounded', async () => {
   const { commits, batches, answerLast } = fixture()
   const submitted = ['a', 'b', 'c', 'd', 'e', 'f'].map(commits.submit)
   await assert.rejects(commits.submit('g'), /full/)
@@ -88,7 +88,7 @@ test('a batch takes no more than its bound, and no more may wait than theirs', a
   assert.equal((await Promise.all(submitted)).length, 6)
 })
 
-test('one that fails, fails alone; a batch that fails, fails for all; and the next goes on', async () => {
+test('a failing operation fails alone; a failing batch fails for all; and the next one continues', async () => {
   const { commits, running } = fixture()
   const first = [commits.submit('a'), commits.submit('b'), commits.submit('c')]
   await turns(1)
@@ -112,7 +112,7 @@ test('one that fails, fails alone; a batch that fails, fails for all; and the ne
   assert.equal(await third, 'F')
 })
 
-test('drained comes once everything is answered, and at once where nothing is under way', async () => {
+test('drained resolves once everything is answered, and at once if nothing is in progress', async () => {
   const { commits, answerLast } = fixture()
   await commits.drained()
   const submitted = [commits.submit('a'), commits.submit('b')]
@@ -127,7 +127,7 @@ test('drained comes once everything is answered, and at once where nothing is un
   await waiting
 })
 
-test('what waited for too long is told as failed, is not begun, and is undone if it was done all the same', async () => {
+test('an operation that waited too long fails, is not started, and is undone if it was done anyway', async () => {
   const late: string[] = []
   const running: ((results: readonly BatchResult<string>[]) => void)[] = []
   const batches: (readonly string[])[] = []
@@ -166,7 +166,7 @@ test('what waited for too long is told as failed, is not begun, and is undone if
   assert.deepEqual(late, ['gate-a granted'])
 })
 
-test('an answer that comes after a process stood still for too long is late, whether its timer came or not', async () => {
+test('a response after a long pause of the process is late, whether or not its timer fired', async () => {
   const late: string[] = []
   const commits = groupCommit<string, string>(
     async ops => {

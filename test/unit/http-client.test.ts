@@ -1,4 +1,5 @@
-// Both HTTP clients, on real sockets: which connection a request takes, when silence ends, and whose fault a missing connection is.
+// Both HTTP clients, on real sockets: which connection a request uses, when silence times out, and who is blamed for a
+// missing connection.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -22,7 +23,7 @@ const OF_HTTP_1_0 = ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nconnection: keep-alive\r\nc
 const CLIENTS = { http1: http1Client, undici: (options: HttpClientOptions) => undiciClient(options) }
 
 for (const [name, client] of Object.entries(CLIENTS)) {
-  test(`${name}: an account gets the connection that it used last; another one only after that has rested for 100 ms`, async t => {
+  test(`${name}: an account gets the connection that it used last; another account only after 100 ms of idling`, async t => {
     let nowMs = 0
     const clock = { now: () => nowMs, monotonic: () => nowMs }
     const { wire, sockets } = await opened(t, client, OK, { clock })
@@ -38,7 +39,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     assert.equal(await askAfter(99, 'b'), 2)
     assert.equal(await askAfter(5, 'b'), 2)
     assert.equal(await askAfter(5, 'a'), 2)
-    // Both rest for longer than that by now, that of `b` for less than that of `a`.
+    // Both are idle for longer than that by now, that of `b` for less than that of `a`.
     assert.equal(await askAfter(101, 'c'), 2)
     assert.equal(await askAfter(5, 'c'), 2)
     assert.equal(await askAfter(0, 'b'), 2)
@@ -54,12 +55,12 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       'a second Connection header',
       'HTTP/1.1 200 OK\r\nconnection: keep-alive\r\nConnection: Close\r\ncontent-length: 2\r\n\r\nok',
     ],
-    ['an interim head that closes', `HTTP/1.1 103 Early Hints\r\nconnection: close\r\n\r\n${OK}`],
+    ['interim headers that close', `HTTP/1.1 103 Early Hints\r\nconnection: close\r\n\r\n${OK}`],
     ['bytes after the end', `${OK}H`],
     // Undici honours keep-alive of HTTP/1.0; only our own client does not.
     ...(name === 'http1' ? [OF_HTTP_1_0] : []),
   ] as const) {
-    test(`${name}: a connection is not used again after ${what}`, async t => {
+    test(`${name}: a connection is not reused after ${what}`, async t => {
       const { wire, sockets } = await opened(t, client, answer)
 
       await ask(wire, 'a')
@@ -70,7 +71,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     })
   }
 
-  test(`${name}: a body that stalls after its head is given up after the idle time, not after that of the first byte`, async t => {
+  test(`${name}: a body that stalls after its headers is ended by the idle timeout, not by that of the first byte`, async t => {
     const head = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n'
     for (const begun of [head, `${head}abc`]) {
       const { wire } = await opened(t, client, begun, { timeouts: { idleMs: 100 } })
@@ -83,7 +84,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     }
   })
 
-  test(`${name}: all upstreams share one bound of connections: one that rests makes room, and past it the fault is ours`, async t => {
+  test(`${name}: all upstreams share one connection limit: an idle connection is closed for a new one, and beyond the limit no upstream is blamed`, async t => {
     const limit = connectionLimit(1)
     const silent = { timeouts: { idleMs: 60_000 }, limit }
     const first = await opened(t, client, 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', { limit })
@@ -100,7 +101,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     assert.deepEqual([refused?.kind, refused?.ours], ['refused', true])
   })
 
-  test(`${name}: where only public addresses may be called, no private one is connected to, by http or https, by address or name`, async t => {
+  test(`${name}: if only public addresses may be called, no private one is connected to, by http or https, by address or name`, async t => {
     let connections = 0
     const server = createTlsServer({ cert: CERTIFICATE, key: PRIVATE_KEY }).on('connection', () => {
       connections += 1
@@ -120,7 +121,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     assert.equal(connections, 0)
   })
 
-  test(`${name}: of megabytes that arrive at once, other work gets its turn after each 64 KiB, and all of them are read`, async t => {
+  test(`${name}: between megabytes that arrive at once, other work runs after each 64 KiB, and all of them are read`, async t => {
     const bytes = 8 * 1024 * 1024
     const { wire } = await opened(t, client, `HTTP/1.1 200 OK\r\ncontent-length: ${bytes}\r\n\r\n${'x'.repeat(bytes)}`)
     let read = 0
@@ -140,12 +141,12 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     isOver = true
 
     assert.deepEqual([failure, read], [undefined, bytes])
-    // One read more may be under way when the bound is reached.
-    assert.ok(most <= 2 * 65_536, `${most} bytes in one turn`)
+    // One more read may be in progress when the bound is reached.
+    assert.ok(most <= 2 * 65_536, `${most} bytes in one iteration`)
   })
 }
 
-test('what this machine has run out of is our fault, and no one else’s', () => {
+test('exhausted resources of this machine are blamed on no upstream', () => {
   const at = { connected: false, stale: false }
   const error = (code: string) => Object.assign(new Error(code), { code })
   for (const code of ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'EAGAIN', 'EAI_MEMORY']) {
@@ -162,7 +163,7 @@ function seen({ kind, ours }: Failure): readonly [string, boolean] {
   return [kind, ours]
 }
 
-// What came after an answer has been read by then.
+// Bytes after an answer have been read by then.
 async function turns(): Promise<void> {
   for (let i = 0; i < 5; i++) await sleep(3)
 }

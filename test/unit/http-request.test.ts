@@ -1,5 +1,5 @@
-// What the express path takes for a request, Node's parser reads in the same way; whatever could be read in two ways, or is
-// more than one plain request, is left to Node.
+// Every request that the express path accepts, Node's parser reads in the same way; anything ambiguous, or more than
+// one plain request, is left to Node.
 import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -11,7 +11,7 @@ const LINE = 'POST /x HTTP/1.1\r\n'
 const read = requestReader('POST', '/x', { headersMax: 8, headerBytesMax: 400, bytesMax: 4000 })
 const reading = (text: string) => read(Buffer.from(text, 'latin1'))
 
-test('a whole request is read: names in lower case, values without the blanks around them', () => {
+test('a complete request is parsed: names in lower case, values trimmed', () => {
   const found = reading(`${LINE}Host: a\r\nX-Odd:\t b  c \r\nEmpty:\r\nContent-Length: 5\r\n\r\nhello`)
 
   assert.ok(typeof found === 'object')
@@ -21,7 +21,7 @@ test('a whole request is read: names in lower case, values without the blanks ar
   assert.deepEqual(rest, { method: 'POST', url: '/x', httpVersion: '1.1', closes: false })
 })
 
-test('whether the caller wants the connection to end is read, however it is written', () => {
+test("the caller's wish to close the connection is read in any notation", () => {
   const closing = (value: string) => reading(`${LINE}Host: a\r\nConnection: ${value}\r\nContent-Length: 0\r\n\r\n`)
 
   for (const [value, closes] of [
@@ -36,7 +36,7 @@ test('whether the caller wants the connection to end is read, however it is writ
   assert.equal(closing('close, upgrade'), 'other')
 })
 
-test('only the end of a body is waited for, and its length is known', () => {
+test('only the end of a body is awaited, and its length is known', () => {
   const head = `${LINE}Host: a\r\nContent-Length: 6\r\n\r\n`
 
   assert.equal(reading(`${head}hello`), head.length + 6)
@@ -56,32 +56,32 @@ const OTHERS: Readonly<Record<string, string>> = {
   'two Hosts': sized('host: b\r\n'),
   'two lengths': sized('content-length: 5\r\n'),
   'no length': sized('').replace('Content-Length', 'X-Length'),
-  'a length that is none': sized('').replace('5', '+5'),
+  'an invalid length': sized('').replace('5', '+5'),
   'a length in two parts': sized('').replace('5', '5, 5'),
   'an endless length': sized('').replace('5', '5000000000'),
   'a transfer encoding': sized('Transfer-Encoding: chunked\r\n'),
   'an expectation': sized('Expect: 100-continue\r\n'),
   'an upgrade': sized('Upgrade: h2c\r\n'),
   'trailers to come': sized('Trailer: X-A\r\n'),
-  'a connection for proxies': sized('Proxy-Connection: close\r\n'),
+  'a Proxy-Connection header': sized('Proxy-Connection: close\r\n'),
   'a repeated header': sized('X-A: 1\r\nx-a: 2\r\n'),
-  'a blank before the colon': sized('X-A : 1\r\n'),
+  'a space before the colon': sized('X-A : 1\r\n'),
   'a folded line': sized('X-A: 1\r\n 2\r\n'),
   'a line without a colon': sized('X-A\r\n'),
-  'a name of nothing': sized(': 1\r\n'),
+  'an empty name': sized(': 1\r\n'),
   'a control character': sized('X-A: 1\u00002\r\n'),
-  'a carriage return within': sized('X-A: 1\r2\r\n'),
-  'a letter beyond ASCII': sized('X-A: é\r\n'),
+  'a carriage return inside': sized('X-A: 1\r2\r\n'),
+  'a non-ASCII character': sized('X-A: é\r\n'),
   'too many headers': sized('A: 1\r\nB: 1\r\nC: 1\r\nD: 1\r\nE: 1\r\nF: 1\r\nG: 1\r\n'),
-  'too large a head': sized(`A: ${'a'.repeat(400)}\r\n`),
-  'something behind it': `${sized('')}G`,
-  'a second request behind it': sized('') + sized(''),
+  'headers that are too large': sized(`A: ${'a'.repeat(400)}\r\n`),
+  'trailing data': `${sized('')}G`,
+  'a second request after it': sized('') + sized(''),
 }
 for (const [what, text] of Object.entries(OTHERS)) {
-  test(`${what} is left to others`, () => assert.equal(reading(text), 'other'))
+  test(`${what} is left to Node`, () => assert.equal(reading(text), 'other'))
 }
 
-test('sixteen thousand blanks take no longer than they are', () => {
+test('sixteen thousand spaces take linear time', () => {
   const huge = requestReader('POST', '/x', { headersMax: 8, headerBytesMax: 20_000, bytesMax: 40_000 })
   const startedAt = performance.now()
 
@@ -90,7 +90,7 @@ test('sixteen thousand blanks take no longer than they are', () => {
   assert.ok(performance.now() - startedAt < 250)
 })
 
-test('what is read as a request, Node reads as the same request and nothing else', async () => {
+test('every parsed request is parsed by Node as the same request and nothing else', async () => {
   const node = await nodeReader()
   after(node.close)
   const name = fc.constantFrom(
@@ -149,7 +149,7 @@ test('what is read as a request, Node reads as the same request and nothing else
 
 type Seen = { readonly url: string | undefined; readonly headers: IncomingHttpHeaders; readonly body: string }
 
-// All requests that Node finds in a text, and what it says of the rest.
+// All requests that Node finds in a text, and its result for the rest.
 async function nodeReader() {
   let seen: (Seen | string)[] = []
   const server = createServer({ requireHostHeader: false }, (req, res) => {
@@ -179,7 +179,7 @@ async function nodeReader() {
   }
 }
 
-test('what will be longer than is read here is something else from its first piece on', () => {
+test('a request that is too large for this path is recognised from its first piece on', () => {
   const head = (length: number) => `POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`
   const fits = 4000 - head(3000).length
 

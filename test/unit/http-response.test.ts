@@ -1,5 +1,5 @@
-// Responses are read the same however they are cut, as Node's own client reads them; whatever could be read in two ways
-// is refused, and nothing is read past a response's end.
+// Responses are parsed the same for any split, as Node's own client does; ambiguous ones are refused, and nothing is
+// read past a response's end.
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { createServer, type Socket } from 'node:net'
@@ -67,13 +67,13 @@ const READ: readonly (readonly [what: string, text: string, body: string, reusab
   ],
   ['sizes with padding', `${CHUNKED}${'1      \r\nx\r\n'.repeat(300)}0\r\n\r\n`, 'x'.repeat(300), true],
   ['no body by its status', 'HTTP/1.1 204 No Content\r\n\r\n', '', true],
-  ['an end of the connection announced', `${HEAD}Connection: close\r\nContent-Length: 2\r\n\r\nok`, 'ok', false],
+  ['an announced end of the connection', `${HEAD}Connection: close\r\nContent-Length: 2\r\n\r\nok`, 'ok', false],
   ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', 'ok', false],
-  ['something behind its end', `${HEAD}Content-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n`, 'ok', false],
+  ['data after its end', `${HEAD}Content-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n`, 'ok', false],
 ]
 
 for (const [what, text, body, reusable] of READ) {
-  test(`a response with ${what} is read the same however it is cut`, () => {
+  test(`a response with ${what} is parsed the same for any split`, () => {
     assert.deepEqual([read(text).body, read(text).ended, read(text).reusable], [body, true, reusable])
     if (what === 'something behind its end') return
     fc.assert(
@@ -106,9 +106,9 @@ const REFUSED: readonly (readonly [what: string, text: string])[] = [
   ['HTTP/2', 'HTTP/2 200\r\n\r\n'],
   ['a status of two digits', 'HTTP/1.1 20 OK\r\n\r\n'],
   ['a switch of protocols', 'HTTP/1.1 101 Switching\r\n\r\n'],
-  ['interim heads without end', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(9)],
-  ['an endless head', `${HEAD}X-A: ${'b'.repeat(1100)}`],
-  ['a head that is too large', `${HEAD}X-A: ${'b'.repeat(1100)}\r\n\r\n`],
+  ['endless interim headers', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(9)],
+  ['endless headers', `${HEAD}X-A: ${'b'.repeat(1100)}`],
+  ['headers that are too large', `${HEAD}X-A: ${'b'.repeat(1100)}\r\n\r\n`],
   ['a chunk without a size', `${CHUNKED}\r\nhello\r\n0\r\n\r\n`],
   ['a chunk size with a sign', `${CHUNKED}-5\r\nhello\r\n0\r\n\r\n`],
   ['a chunk size in 0x', `${CHUNKED}0x5\r\nhello\r\n0\r\n\r\n`],
@@ -121,14 +121,14 @@ const REFUSED: readonly (readonly [what: string, text: string])[] = [
 ]
 
 for (const [what, text] of REFUSED) {
-  test(`a response with ${what} is refused, however it is cut`, () => {
+  test(`a response with ${what} is refused for any split`, () => {
     assert.throws(() => read(text), BadResponse)
     const everywhere = Array.from({ length: text.length }, (_, i) => i)
     assert.throws(() => read(text, everywhere), BadResponse)
   })
 }
 
-test('a body without a length lasts until the connection ends, and one that is cut off is told apart', () => {
+test('a body without a length lasts until the connection ends, and a truncated one is detected', () => {
   const open = reading()
   open.reader.read(Buffer.from(`${HEAD}\r\nall `))
   open.reader.read(Buffer.from('of it'))
@@ -142,14 +142,14 @@ test('a body without a length lasts until the connection ends, and one that is c
   assert.deepEqual([cut.reader.ended(), cut.seen.ended], [false, false])
 })
 
-test('what is not HTTP is refused at its first bytes, without an end of its head', () => {
+test('data that is not HTTP is refused at its first bytes, without an end of its headers', () => {
   for (const text of ['SSH-2.0-OpenSSH_9.2\r\n', '\x01', 'HTTP/2', 'HTTP/1x', '\r\n', '<html>']) {
     assert.throws(() => reading().reader.read(Buffer.from(text)), BadResponse, text)
   }
   for (const text of ['H', 'HTTP/1.', 'HTTP/1.1 20']) reading().reader.read(Buffer.from(text))
 })
 
-test('what nobody asked for is refused, and the next response is read from its beginning', () => {
+test('unrequested data is refused, and the next response is read from its beginning', () => {
   const { reader, seen } = reading()
   reader.read(Buffer.from(`${HEAD}Content-Length: 1\r\n\r\n1`))
 
@@ -159,7 +159,7 @@ test('what nobody asked for is refused, and the next response is read from its b
   assert.deepEqual([seen.status, seen.headers['retry-after'], seen.body], [503, '7', '12'])
 })
 
-// The judge is Node's own client, which reads with llhttp.
+// The reference is Node's own client, which uses llhttp.
 const sockets = new Set<Socket>()
 let answer = ''
 const server = createServer(socket => {
@@ -190,7 +190,7 @@ function byNode(text: string): Promise<string | undefined> {
   })
 }
 
-test('whatever is read whole here, Node’s client reads with the same body', async () => {
+test("every complete response is read by Node's client with the same body", async () => {
   const word = fc.constantFrom('', 'a', 'hello', '\r\n', '0\r\n\r\n', ' ', ';', 'ÿ')
   const noise = fc.constantFrom(
     '',

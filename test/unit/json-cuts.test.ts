@@ -1,5 +1,5 @@
-// The check of large JSON: it accepts what JSON.parse accepts and nothing else, and an answer that is put together again from its
-// cuts says what it said.
+// The check of large JSON: it accepts exactly what JSON.parse accepts, and an answer reassembled from its cuts is
+// unchanged.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -8,7 +8,7 @@ import { readLarge } from '../../src/upstream/large-answer-worker.ts'
 
 const BOUNDS = { depthMax: 64, membersMax: 100, stringBytesMax: 8 }
 
-test('it accepts what the parser accepts, and refuses the rest', () => {
+test('it accepts exactly what the parser accepts', () => {
   const piece = fc.constantFrom(
     ...[
       '{',
@@ -45,7 +45,7 @@ test('it accepts what the parser accepts, and refuses the rest', () => {
   )
 })
 
-test('depth and members are bounded, but for the members of logprobs, which are passed on unread', () => {
+test('depth and members are bounded, except for the members of logprobs, which are forwarded unparsed', () => {
   const many = `[${'0,'.repeat(101)}0]`
   assert.throws(() => jsonCuts(Buffer.from(many), BOUNDS), /too many members/)
   assert.throws(() => jsonCuts(Buffer.from('['.repeat(65)), BOUNDS), /nested too deeply/)
@@ -58,7 +58,7 @@ test('depth and members are bounded, but for the members of logprobs, which are 
   ])
 })
 
-test('any answer is written as it would be if it had been parsed as a whole', () => {
+test('any answer is serialised as if it had been parsed as a whole', () => {
   const long = fc.string({ unit: 'binary', minLength: 0, maxLength: 30 }).map(text => text.repeat(60))
   const choice = fc.record({
     index: fc.constant(0),
@@ -80,7 +80,7 @@ test('any answer is written as it would be if it had been parsed as a whole', ()
 
       assert.ok('written' in read)
       const written = JSON.parse(Buffer.concat(read.written).toString())
-      // As JSON says them: it knows no -0.
+      // As JSON represents them: it has no -0.
       const said = JSON.parse(text).choices as typeof choices
       for (const [number, { message, logprobs }] of said.entries()) {
         const content =

@@ -1,4 +1,4 @@
-// The scan before JSON.parse: what it lets through is shallow UTF-8, and no odd number escapes it.
+// The scan before JSON.parse: it accepts only shallow UTF-8, and detects every odd number.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -8,12 +8,12 @@ import { guardJson, guardText, oddNumberPath } from '../../src/lib/json-guard.ts
 
 const guard = (text: string, depthMax = 32) => guardJson(Buffer.from(text), depthMax)
 
-test('a body that begins with a byte order mark is told apart', () => {
+test('a body that begins with a byte order mark is detected', () => {
   assert.equal(guard('\ufeff{}').verdict, 'bom')
   assert.equal(guard('{"a":"\ufeff"}').verdict, 'ok')
 })
 
-test('bytes that are not UTF-8 are told apart', () => {
+test('bytes that are not UTF-8 are detected', () => {
   for (const bytes of [[0xff], [0x22, 0xc3, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22], [0x22, 0xc0, 0x80, 0x22]]) {
     assert.equal(guardJson(Buffer.from(bytes), 32).verdict, 'bad_utf8')
   }
@@ -32,7 +32,7 @@ test('nesting is counted as the parser counts it, for any value', () => {
   )
 })
 
-test('brackets inside strings do not count, whatever is escaped around them and however long the string is', () => {
+test('brackets inside strings do not count, with any escapes around them and any length of the string', () => {
   const piece = fc.oneof(
     fc.constantFrom('"', '\\', '[', '{', '\\"', '[[[[', '"]'),
     fc.nat(1500).map(length => 'x'.repeat(length)),
@@ -59,8 +59,8 @@ test('forty megabytes of opening brackets are refused in well under a millisecon
   assert.ok(ms < 1, `${ms} ms`)
 })
 
-// Quadratic work would take minutes; the bound leaves room for a machine that is busy with everything else.
-test('four mebibytes of anything are scanned in time that is linear and short', () => {
+// Quadratic work would take minutes; the bound has a margin for a busy machine.
+test('four mebibytes of any input are scanned in a short, linear time', () => {
   for (const unit of ['x', '\\"', '\\\\', `${'x'.repeat(100)}\\"`]) {
     const bytes = Buffer.from(`{"a":"${unit.repeat(Math.ceil((4 * 1024 * 1024) / unit.length))}"}`)
 
@@ -73,13 +73,13 @@ test('four mebibytes of anything are scanned in time that is linear and short', 
   }
 })
 
-test('an unfinished string or escape at the very end is no trouble', () => {
+test('an unfinished string or escape at the very end is handled', () => {
   for (const text of ['"', '"\\', '"a', `"${'a'.repeat(200)}`, `"${'a'.repeat(200)}\\"`, '', '1', '-', '[']) {
     assert.equal(guard(text).verdict, 'ok', text)
   }
 })
 
-test('numbers that are not finite and integers past the safe ones are suspicious, and nothing else is', () => {
+test('only non-finite numbers and integers beyond the safe range are suspicious', () => {
   for (const text of [
     '1e21',
     '[1E+400]',
@@ -98,7 +98,7 @@ test('numbers that are not finite and integers past the safe ones are suspicious
   }
 })
 
-test('the scan is suspicious where the walk finds an odd number, and nowhere else', () => {
+test('the scan is suspicious exactly where the walk finds an odd number', () => {
   const number = fc.oneof(
     fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n }).map(String),
     fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
@@ -126,7 +126,7 @@ function depthOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf))
 }
 
-test('brackets in texts of any length, with quotes and backslashes anywhere, are no levels', () => {
+test('brackets in strings of any length, with quotes and backslashes anywhere, are no levels', () => {
   const unit = fc.constantFrom('\\', '"', '[', '}', 'a'.repeat(40))
   fc.assert(
     fc.property(fc.string({ unit, maxLength: 400 }), fc.string({ unit, maxLength: 400 }), (one, two) => {

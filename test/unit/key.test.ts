@@ -1,4 +1,5 @@
-// The states of a key and of a secret: active until revoked or expired, and nothing that has ended lives again.
+// The states of a key and of a secret: active until revoked or expired, and nothing that has ended becomes active
+// again.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -9,17 +10,17 @@ const time = fc.integer({ min: 0, max: 4_000_000_000_000 })
 const maybe = fc.option(time)
 const key = fc.record({ revokedAt: maybe, expiredAt: maybe, expiresAt: maybe })
 
-test('a key without an end is active for ever', () => {
+test('a key without an expiry is active permanently', () => {
   fc.assert(fc.property(time, now => assert.equal(keyStatus(NEVER, now), 'active')))
 })
 
-test('a revoke is final and comes before an expiry, whatever the clock says', () => {
+test('a revoke is final and takes precedence over an expiry, at any time', () => {
   fc.assert(
     fc.property(key, time, time, (any, at, now) => assert.equal(keyStatus({ ...any, revokedAt: at }, now), 'revoked')),
   )
 })
 
-test('a key expires at the very millisecond that it was given', () => {
+test('a key expires at the exact millisecond', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4_000_000_000_000 }), at => {
       const statuses = [at - 1, at, at + 1].map(now => keyStatus({ ...NEVER, expiresAt: at }, now))
@@ -29,7 +30,7 @@ test('a key expires at the very millisecond that it was given', () => {
   )
 })
 
-test('an expiry that was written down stays, though the clock jumps back or the date is changed', () => {
+test('a recorded expiry stays, even if the clock jumps back or the date is changed', () => {
   fc.assert(
     fc.property(time, maybe, time, (at, expiresAt, now) => {
       assert.equal(keyStatus({ revokedAt: null, expiredAt: at, expiresAt }, now), 'expired')
@@ -37,7 +38,7 @@ test('an expiry that was written down stays, though the clock jumps back or the 
   )
 })
 
-test('as time goes on a key never becomes active again', () => {
+test('over time a key never becomes active again', () => {
   fc.assert(
     fc.property(key, time, time, (any, one, other) => {
       const [earlier, later] = [Math.min(one, other), Math.max(one, other)]
@@ -47,7 +48,7 @@ test('as time goes on a key never becomes active again', () => {
   )
 })
 
-test('a current secret has no end of its own, an old one lives to the last millisecond before its end', () => {
+test('a current secret has no end of its own, an old one works to the last millisecond before its end', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4_000_000_000_000 }), at => {
       assert.equal(secretAlive({ graceExpiresAt: null }, at), true)

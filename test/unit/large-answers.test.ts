@@ -1,5 +1,5 @@
-// The thread that reads large answers: one that does not come back costs the answer that it had, which is billed by its bytes, and
-// the next one gets a new thread.
+// The thread that parses large answers: if it hangs, its answer is billed by its bytes, and the next one gets a new
+// thread.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure } from '../../src/domain/failure.ts'
@@ -8,7 +8,7 @@ import { largeAnswers } from '../../src/upstream/large-answers.ts'
 
 const TEXT = `{"choices":[{"message":{"content":"${'x'.repeat(100_000)}"}}],"usage":{"completion_tokens":7}}`
 
-test('an answer whose thread does not come back in time fails as one that was produced, and so does the next', async () => {
+test('an answer whose thread times out fails as produced, and so does the next', async () => {
   const large = largeAnswers({ answerReadMsMax: 1 })
 
   const reads = await Promise.all([read(large), read(large)])
@@ -20,7 +20,7 @@ test('an answer whose thread does not come back in time fails as one that was pr
   await large.close()
 })
 
-test('answers are read one after the other, by the same thread', async () => {
+test('answers are parsed one after the other, by the same thread', async () => {
   const large = largeAnswers({ answerReadMsMax: 60_000 })
 
   const reads = await Promise.all([read(large), read(large), read(large, '{"choices":')])

@@ -1,5 +1,5 @@
-// The limits of a key on one node of many, with a clock that only the test moves and a Redis whose words are written down
-// here: what becomes of them in headers, refusals, and in the node's own share while nothing is said.
+// The limits of a key on one node of several, with a manual clock and a scripted Redis: their effect on headers,
+// refusals, and the node's own share while Redis is unavailable.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sharedLimits } from '../../src/admit/rate-limit-shared.ts'
@@ -9,7 +9,7 @@ import type { BucketSaid } from '../../src/store/contract/buckets.ts'
 import { bearerOf, keyWith } from '../support/authenticated-key.ts'
 import { manualClock } from '../support/manual-clock.ts'
 
-test('headers and refusals say what Redis said, refilled by the time since', async () => {
+test('headers and refusals report the state in Redis, refilled by the time since', async () => {
   const fixture = openFixture()
   fixture.says = { isTaken: true, tokens: 4, limit: 60, version: 1 }
   const entered = await fixture.enter()
@@ -34,7 +34,7 @@ for (const [nodes, limit, share] of [
   [4, 3, 1],
   [0, 10, 10],
 ] as const) {
-  test(`a node that never heard of a key has its share of it: ${limit} by ${nodes} nodes is ${share}`, async () => {
+  test(`a node without a known state of a key has its share: ${limit} on ${nodes} nodes is ${share}`, async () => {
     const fixture = openFixture({ limit, nodes })
     fixture.says = undefined
 
@@ -45,7 +45,7 @@ for (const [nodes, limit, share] of [
   })
 }
 
-test('a share begins with its part of what Redis last said, and refills by its own size', async () => {
+test('a share starts with its part of the last state in Redis, and refills by its own size', async () => {
   const fixture = openFixture({ limit: 120, nodes: 4 })
   fixture.says = { isTaken: true, tokens: 40, limit: 120, version: 1 }
   await fixture.enter()
@@ -58,7 +58,7 @@ test('a share begins with its part of what Redis last said, and refills by its o
   assert.deepEqual([atFirst, tenSecondsLater], [10, 5])
 })
 
-test('an answer that did not come in time means the share too, also while Redis is thought to be there', async () => {
+test('a timeout also means the share, even while Redis is considered available', async () => {
   const fixture = openFixture({ limit: 60, nodes: 3 })
   fixture.says = { isTaken: true, tokens: 30, limit: 60, version: 1 }
   await fixture.enter()
@@ -72,7 +72,7 @@ test('an answer that did not come in time means the share too, also while Redis 
   assert.deepEqual([late.remaining, fixture.limits.rpm(fixture.key).remaining], [9, 29])
 })
 
-test('a Redis that comes and goes does not fill a share up, whatever it says', async () => {
+test('a flapping Redis does not fill a share up, whatever it returns', async () => {
   const fixture = openFixture({ limit: 100, nodes: 2 })
   fixture.says = undefined
   const first = await fixture.admitted(1000)
@@ -89,7 +89,7 @@ test('a Redis that comes and goes does not fill a share up, whatever it says', a
   assert.deepEqual([first, again], [50, [0, 0, 0, 0, 0]])
 })
 
-test('a limit that is changed meanwhile, and nodes that come, change the share and keep what was used', async () => {
+test('a changed limit, and new nodes, change the share and keep what was used', async () => {
   const fixture = openFixture({ limit: 100, nodes: 2 })
   fixture.says = undefined
   for (let i = 0; i < 20; i++) await fixture.enter()
@@ -104,12 +104,12 @@ test('a limit that is changed meanwhile, and nodes that come, change the share a
   assert.equal(more.remaining, 28)
 })
 
-test('an answer of Redis to an older record of the key brings neither its limit nor its count back', async () => {
+test('a response of Redis for an older record of the key restores neither its limit nor its count', async () => {
   const fixture = openFixture({ limit: 60 })
   fixture.says = { isTaken: true, tokens: 8, limit: 10, version: 2 }
   await fixture.enter({ rpmLimit: 10, version: 2 })
 
-  // It was on its way when the limit was lowered.
+  // It was in flight when the limit was lowered.
   fixture.says = { isTaken: true, tokens: 59, limit: 60, version: 1 }
   await fixture.enter()
   const headers = fixture.limits.rpm(fixture.key)
@@ -122,7 +122,7 @@ test('an answer of Redis to an older record of the key brings neither its limit 
   assert.equal(share, 8)
 })
 
-test('what a share gave, its undo gives back to the share, and not to Redis', async () => {
+test('a token of a share is returned to the share, and not to Redis', async () => {
   const fixture = openFixture({ limit: 2 })
   fixture.says = undefined
   const { giveBack } = await fixture.enter()
@@ -135,7 +135,7 @@ test('what a share gave, its undo gives back to the share, and not to Redis', as
   assert.deepEqual([await fixture.admitted(10), fixture.givenBack], [2, 0])
 })
 
-test('a request refused for the day gives its token back to Redis', async () => {
+test('a request refused by the daily limit returns its token to Redis', async () => {
   const fixture = openFixture({ limit: 10 })
   fixture.says = { isTaken: true, tokens: 5, limit: 10, version: 1 }
 
@@ -144,7 +144,7 @@ test('a request refused for the day gives its token back to Redis', async () => 
   assert.deepEqual([refusal.code, fixture.givenBack], ['daily_limit_exceeded', 1])
 })
 
-test('a record that the gate confirms is the one in force, though Redis goes by a newer one', async () => {
+test('a record that the reservation confirms is in force, although Redis has a newer one', async () => {
   const fixture = openFixture({ limit: 10 })
   fixture.says = { isTaken: true, tokens: 90, limit: 100, version: 2 }
   await fixture.enter()
@@ -158,7 +158,7 @@ test('a record that the gate confirms is the one in force, though Redis goes by 
   assert.equal(fixture.limits.rpm(fixture.key).limit, 10)
 })
 
-test('full buckets are forgotten, others are not', async () => {
+test('full buckets are dropped, others are not', async () => {
   const fixture = openFixture({ limit: 60 })
   fixture.says = { isTaken: true, tokens: 30, limit: 60, version: 1 }
   await fixture.enter()
@@ -174,7 +174,7 @@ test('full buckets are forgotten, others are not', async () => {
 function openFixture({ limit = 60, nodes = 1 } = {}) {
   const clock = manualClock()
   const key = keyWith({ rpmLimit: limit, maxConcurrent: 100 })
-  // Undefined: it is away.
+  // Undefined: it is unavailable.
   const says: BucketSaid | 'late' | undefined = undefined
   const world = {
     nodes,

@@ -1,5 +1,5 @@
-// The limits of a key on one node, with a clock that only the test moves: midnight, jumps of the clock, records of a key
-// that come late, and refusals that give back what they took.
+// The limits of a key on one node, with a manual clock: midnight, clock jumps, late records of a key, and refusals that
+// return what they took.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keyLimits } from '../../src/admit/rate-limit.ts'
@@ -10,7 +10,7 @@ import { manualClock } from '../support/manual-clock.ts'
 const MIDNIGHT = Date.UTC(2026, 4, 2)
 const HOUR = 3_600_000
 
-test('a day that is spent is open again at the very millisecond of midnight', () => {
+test('an exhausted day resets at the exact millisecond of midnight', () => {
   const clock = manualClock(MIDNIGHT - 1)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const caller = bearerOf({ dailyLimit: 5 })
@@ -28,7 +28,7 @@ test('a day that is spent is open again at the very millisecond of midnight', ()
   limits.enter(caller, 'models')
 })
 
-test('a clock that jumps two hours back over midnight and forth again brings no day back', () => {
+test('a clock that jumps two hours back over midnight and forward again resets no day', () => {
   const clock = manualClock(MIDNIGHT + HOUR)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const caller = bearerOf({ dailyLimit: 5 })
@@ -43,7 +43,7 @@ test('a clock that jumps two hours back over midnight and forth again brings no 
   }
 })
 
-test('a jump of the clock neither refills the minute nor locks the key out', () => {
+test('a clock jump neither refills the minute nor blocks the key', () => {
   const clock = manualClock(MIDNIGHT)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const caller = bearerOf({ rpmLimit: 60 })
@@ -58,7 +58,7 @@ test('a jump of the clock neither refills the minute nor locks the key out', () 
   limits.enter(caller, 'models')
 })
 
-test('the record of a key and what the gate said are both believed, whichever knows more', () => {
+test("of the key's record and the reservation's result, the one that knows more counts", () => {
   const clock = manualClock(MIDNIGHT)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const today = dayOf(MIDNIGHT)
@@ -72,7 +72,7 @@ test('the record of a key and what the gate said are both believed, whichever kn
   assert.deepEqual([fromRecord, fromGate], [7, 9])
 })
 
-test('of two records of a key the newer one has the limit, in whichever order they come', () => {
+test('of two records of a key the newer one has the limit, in any order of arrival', () => {
   const limits = keyLimits({ clock: manualClock(MIDNIGHT), unpaidPerMinuteMin: 600 })
   const [older, newer] = [bearerOf({ rpmLimit: 600 }, { version: 1 }), bearerOf({ rpmLimit: 2 }, { version: 2 })]
 
@@ -84,7 +84,7 @@ test('of two records of a key the newer one has the limit, in whichever order th
   assert.equal(refusalOf(() => limits.enter(newer, 'models')).code, 'rate_limit_exceeded')
 })
 
-test('a request refused for the day or for those in flight takes no token and no place', () => {
+test('a request refused by the daily or the concurrency limit takes no token and no slot', () => {
   const limits = keyLimits({ clock: manualClock(MIDNIGHT), unpaidPerMinuteMin: 600 })
   const caller = bearerOf({ rpmLimit: 10, dailyLimit: 3, maxConcurrent: 1 })
   const { leave, giveBack } = limits.enter(caller, 'models')
@@ -100,7 +100,7 @@ test('a request refused for the day or for those in flight takes no token and no
   assert.deepEqual([limits.rpm(caller.key).remaining, limits.inFlight('key_1')], [10, 0])
 })
 
-test('refusals for credits have an allowance of their own, which debts lengthen and time refills', () => {
+test('refusals for credits have their own allowance, which debts extend and time refills', () => {
   const clock = manualClock(MIDNIGHT)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 60 })
   const caller = bearerOf({ rpmLimit: 10 })
@@ -123,7 +123,7 @@ test('refusals for credits have an allowance of their own, which debts lengthen 
   assert.equal(limits.unpaidSpent(caller.key), undefined)
 })
 
-test('what is forgotten in between is only what says nothing', () => {
+test('pruning drops only state without information', () => {
   const clock = manualClock(MIDNIGHT)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const caller = bearerOf({ rpmLimit: 60 })
@@ -186,7 +186,7 @@ function refusalOf(work: () => unknown): Refusal {
   throw new Error('it was not refused')
 }
 
-test('a day after tomorrow is not believed, and a record that is newer than what the gate said counts alone', () => {
+test("a day after tomorrow is not trusted, and a record newer than the reservation's result counts alone", () => {
   const clock = manualClock(MIDNIGHT)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const today = dayOf(MIDNIGHT)

@@ -1,4 +1,4 @@
-// The writer of log lines: it never holds up whoever writes, and what it has no room for it counts.
+// The writer of log lines: it never blocks the caller, and counts the lines that it drops.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs'
@@ -12,17 +12,17 @@ import { until } from '../support/until.ts'
 
 const LINE = `{"msg":"${'x'.repeat(1000)}"}\n`
 
-test('lines that come faster than they can be written are dropped, and the next line says how many', async () => {
+test('lines that come faster than they can be written are dropped, and the next line reports their number', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'log')
   const fd = openSync(path, 'w')
   const writer = lineWriter(fd)
   const read = () => readFileSync(path, 'utf8')
 
-  // In one go: nothing can be written in between, as if the reader stood still.
+  // In one go: nothing can be written in between, as if the reader were stopped.
   for (let i = 0; i < 2000; i++) writer.write(LINE)
-  // The second buffer is on its way when more is there than the first one takes to be sent.
-  await until('what was kept is written', () => read().length > 256 * 1024)
+  // The second buffer is in flight when more is queued than the first one takes to be sent.
+  await until('the buffered lines are written', () => read().length > 256 * 1024)
   writer.write('{"msg":"last"}\n')
   await until('the last line is written', () => read().endsWith('{"msg":"last"}\n'))
   closeSync(fd)
@@ -36,7 +36,7 @@ test('lines that come faster than they can be written are dropped, and the next 
   ])
 })
 
-test('of several lines that find no room each is counted', async () => {
+test('each of several dropped lines is counted', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'log')
   const fd = openSync(path, 'w')
@@ -58,7 +58,7 @@ test('of several lines that find no room each is counted', async () => {
   ])
 })
 
-test('the last lines reach a reader that is slow, and one that stands still does not hold up the end', async () => {
+test('the last lines reach a slow reader, and a stopped one does not delay the exit', async () => {
   await using folder = await temporaryFolder()
   const pipe = join(folder.path, 'log')
   execFileSync('mkfifo', [pipe])
@@ -80,7 +80,7 @@ test('the last lines reach a reader that is slow, and one that stands still does
   assert.ok((await said).endsWith('.{"msg":"last"}\n'))
 })
 
-test('at the end every line is in a pipe that was full, once and whole, in order', async () => {
+test('at the exit every line is in a pipe that was full, once and complete, in order', async () => {
   await using folder = await temporaryFolder()
   const pipe = join(folder.path, 'log')
   execFileSync('mkfifo', [pipe])
@@ -98,7 +98,7 @@ test('at the end every line is in a pipe that was full, once and whole, in order
   assert.deepEqual((await said).trimEnd().split('\n'), lines)
 })
 
-test('a reader that stands still does not hold up the end for longer than about a second', async () => {
+test('a stopped reader delays the exit by at most about a second', async () => {
   await using folder = await temporaryFolder()
   const pipe = join(folder.path, 'log')
   execFileSync('mkfifo', [pipe])
@@ -115,14 +115,14 @@ test('a reader that stands still does not hold up the end for longer than about 
   assert.ok(tookMs > 900 && tookMs < 2500, `${tookMs} ms`)
 })
 
-test('what is being written when an end comes unprepared is not written twice', async () => {
+test('a write in progress at an unexpected exit is not repeated', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'log')
   const fd = openSync(path, 'w')
   const writer = lineWriter(fd)
   const lines = Array.from({ length: 60 }, (_, i) => `{"line":${100 + i},"msg":"${'x'.repeat(1000)}"}`)
 
-  // Half of them are under way by now: their write cannot be called back.
+  // Half of them are in flight by now: their write cannot be cancelled.
   for (const line of lines) writer.write(`${line}\n`)
   writer.flush()
   await sleep(100)
@@ -131,7 +131,7 @@ test('what is being written when an end comes unprepared is not written twice', 
   assert.deepEqual(readFileSync(path, 'utf8').trimEnd().split('\n').sort(), lines)
 })
 
-// Until the pipe takes no more.
+// Until the pipe is full.
 function fill(fd: number): void {
   try {
     for (;;) writeSync(fd, '.'.repeat(1024))

@@ -1,4 +1,4 @@
-// The price list becomes exact decimals: no float arithmetic, nothing guessed, the dearest of what may apply.
+// The price list as exact decimals: no float arithmetic, nothing guessed, the most expensive of alternatives.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -24,7 +24,7 @@ test('dollars per million become dollars per token by their digits', () => {
   for (const [dollars, text] of cases) assert.equal(perToken(dollars), text)
 })
 
-test('any price of six decimals or fewer is exact, and no price is rounded down', () => {
+test('any price of up to six decimals is exact, and no price is rounded down', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 1_000_000_000 }), millionths => {
       assert.equal(parsePrice(perToken(millionths / 1_000_000)), BigInt(millionths))
@@ -37,7 +37,7 @@ test('any price of six decimals or fewer is exact, and no price is rounded down'
   )
 })
 
-test('a known model is whole: context, maximum, exact prices, its name at the vendor', () => {
+test("a known model is complete: context, maximum, exact prices, the vendor's name for it", () => {
   const listed = find('openai', 'gpt-4o-mini')
 
   assert.deepEqual(documentOf(listed, { ...AS, upstreamPrefix: 'accounts/' }), {
@@ -51,7 +51,7 @@ test('a known model is whole: context, maximum, exact prices, its name at the ve
   })
 })
 
-test('of tiers and of hours of the day the dearest is taken, and it says so', () => {
+test('of tiers and times of day the most expensive is used, and reported', () => {
   const tiered = find('google', 'gemini-2.5-pro')
   const hourly = find('deepseek', 'deepseek-chat')
 
@@ -61,7 +61,7 @@ test('of tiers and of hours of the day the dearest is taken, and it says so', ()
   assert.match(hourly.notes.join(), /time of day/)
 })
 
-test('of dated prices the one in force is taken, and one to come is named', () => {
+test('of dated prices the one in force is used, and a future one is reported', () => {
   assert.equal(find('openai', 'o3').dollars.input, 2)
   assert.equal(find('openai', 'o3', Date.parse('2025-01-01')).dollars.input, 10)
   const coming = find('google', 'gemini-3.6-flash')
@@ -69,7 +69,7 @@ test('of dated prices the one in force is taken, and one to come is named', () =
   assert.match(coming.notes.join(), /2027-01-01/)
 })
 
-test('what is not known is asked for and never guessed', () => {
+test('unknown values are required and never guessed', () => {
   assert.match(String(documentOf(find('openai', 'text-embedding-3-small'), AS)), /no text prices/)
   const bare: ListedModel = { ...find('openai', 'gpt-4o'), id: 'surprise-9', contextLength: undefined }
   assert.match(String(documentOf(bare, AS)), /context length/)
@@ -79,7 +79,7 @@ test('what is not known is asked for and never guessed', () => {
   assert.deepEqual([stated.context_length, stated.max_output_tokens], [1000, 1000])
 })
 
-test('a vendor that the list does not know is undefined', () => {
+test('an unknown vendor is undefined', () => {
   assert.equal(priceListOf('nobody-at-all', NOW), undefined)
 })
 

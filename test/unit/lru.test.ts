@@ -1,11 +1,11 @@
-// The bounded map: never more than its maximum, and what was used last is kept.
+// The bounded map: never more than its maximum, and recently used entries are kept.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { lru } from '../../src/lib/lru.ts'
 
-test('the entry used longest ago is the one that is forgotten', () => {
+test('the least recently used entry is dropped', () => {
   const cache = lru<string, number>(2)
   cache.set('a', 1)
   cache.set('b', 2)
@@ -18,7 +18,7 @@ test('the entry used longest ago is the one that is forgotten', () => {
   assert.equal(cache.get('c'), 3)
 })
 
-test('any sequence of calls gives what a plain list in order of use would give', () => {
+test('any sequence of calls gives the result of a plain list in order of use', () => {
   const call = fc.record({ kind: fc.constantFrom('get', 'set', 'delete', 'clear'), key: fc.nat(6), value: fc.nat() })
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), fc.array(call, { maxLength: 60 }), (max, calls) => {
@@ -49,6 +49,6 @@ test('any sequence of calls gives what a plain list in order of use would give',
   )
 })
 
-test('a map that may hold nothing is a mistake', () => {
+test('a capacity of zero is an error', () => {
   for (const max of [0, -1, 1.5, Number.NaN]) assert.throws(() => lru(max), RangeError)
 })

@@ -1,4 +1,4 @@
-// What a meter counts of an answer: every word under whatever name, each once, and when the answer has finished.
+// What a meter counts of an answer: all text under any name, each part once, and when the answer has finished.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Chunk, Whole } from '../../src/domain/handoff.ts'
@@ -9,11 +9,11 @@ type Choice = readonly [index: number, delta: Said, finish_reason: string | null
 
 const COUNTED: readonly (readonly [what: string, said: Said, text: string])[] = [
   ['words', { role: 'assistant', content: 'one' }, 'one'],
-  ['words and a refusal', { content: 'one', refusal: 'no' }, 'oneno'],
-  ['thoughts under either name', { reasoning: 'hm' }, 'hm'],
-  ['thoughts under both names, once', { content: '', reasoning: 'hm', reasoning_content: 'hm' }, 'hm'],
+  ['content and a refusal', { content: 'one', refusal: 'no' }, 'oneno'],
+  ['reasoning under either name', { reasoning: 'hm' }, 'hm'],
+  ['reasoning under both names, once', { content: '', reasoning: 'hm', reasoning_content: 'hm' }, 'hm'],
   [
-    'thoughts in details, once',
+    'reasoning in details, once',
     {
       reasoning: 'hm so',
       reasoning_details: [
@@ -23,9 +23,9 @@ const COUNTED: readonly (readonly [what: string, said: Said, text: string])[] = 
     },
     'hm so',
   ],
-  ['thoughts in details alone', { reasoning_details: [{ type: 'reasoning.summary', summary: 'sum' }] }, 'sum'],
-  ['thoughts in blocks', { thinking_blocks: [{ type: 'thinking', thinking: 'hm', signature: 'c2ln' }] }, 'hm'],
-  ['words that are mirrored as thoughts, once', { content: 'one', reasoning: 'one' }, 'one'],
+  ['reasoning only in details', { reasoning_details: [{ type: 'reasoning.summary', summary: 'sum' }] }, 'sum'],
+  ['reasoning in blocks', { thinking_blocks: [{ type: 'thinking', thinking: 'hm', signature: 'c2ln' }] }, 'hm'],
+  ['content repeated as reasoning, once', { content: 'one', reasoning: 'one' }, 'one'],
   ['an unknown field', { content: 'one', monologue: 'two' }, 'onetwo'],
   ['an unknown field, deep', { extra: { pieces: [{ text: 'a', message_id: 'x' }, ['b']], type: 'c' } }, 'ab'],
   [
@@ -39,13 +39,13 @@ const COUNTED: readonly (readonly [what: string, said: Said, text: string])[] = 
     'f{}',
   ],
   ['a custom tool', { tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'g', input: 'x' } }] }, 'gx'],
-  ['arguments that look like the words', { content: '{', tool_calls: [{ function: { arguments: '{' } }] }, '{{'],
+  ['arguments that look like the content', { content: '{', tool_calls: [{ function: { arguments: '{' } }] }, '{{'],
   ['an old function call', { function_call: { name: 'f', arguments: '1' } }, 'f1'],
   ['nothing', { role: 'assistant', content: '', refusal: null, tool_calls: [null, 5], audio: {} }, ''],
 ]
 
 for (const [what, said, text] of COUNTED) {
-  test(`of a delta and of a message: ${what}`, () => {
+  test(`in a delta and in a message: ${what}`, () => {
     const [stream, json] = [meter(), meter()]
 
     stream.chunks([chunk([0, said, null])])
@@ -61,7 +61,7 @@ for (const [what, said, text] of COUNTED) {
   })
 }
 
-test('fields of any size and depth are survived', () => {
+test('fields of any size and depth are handled', () => {
   const gauge = meter()
   let deep: unknown = 'x'
   for (let i = 0; i < 100_000; i++) deep = [deep]
@@ -74,7 +74,7 @@ test('fields of any size and depth are survived', () => {
   )
 })
 
-test('past eight mebibytes text is counted in bytes and not kept', () => {
+test('beyond eight mebibytes text is counted in bytes and not stored', () => {
   const gauge = meter()
 
   for (const content of ['x'.repeat(8 * 1024 * 1024), 'é', 'é']) gauge.chunks([chunk([0, { content }, null])])
@@ -84,7 +84,7 @@ test('past eight mebibytes text is counted in bytes and not kept', () => {
   assert.deepEqual([texts.map(text => text.length), bytesBeyond], [[8 * 1024 * 1024, 0], 8])
 })
 
-test('each choice has a text of its own, however they come in between each other', () => {
+test('each choice has its own text, in any interleaving', () => {
   const [stream, json] = [meter(), meter()]
   const whole = (index: number, content: string) => ({ index, message: { content }, finish_reason: 'stop' })
 
@@ -93,12 +93,12 @@ test('each choice has a text of its own, however they come in between each other
   stream.chunks([chunk([0, { content: 'A' }, null], [2, {}, 'stop'])])
   json.whole({ choices: [whole(0, 'aA'), whole(1, ''), whole(2, 'c')], usage: 1 } as unknown as Whole)
 
-  assert.deepEqual(before, ['bB', 'a'], 'what was said until then')
+  assert.deepEqual(before, ['bB', 'a'], 'the text so far')
   assert.deepEqual(stream.output().texts, ['bB', 'aA', ''])
   assert.deepEqual(json.output().texts, ['aA', '', 'c'])
 })
 
-test('choices that nobody can have asked for take no more places', () => {
+test('choices beyond n take no more memory', () => {
   const gauge = meter()
 
   for (let index = 0; index < 1000; index++) gauge.chunks([chunk([index, { content: 'x' }, null])])
@@ -109,7 +109,7 @@ test('choices that nobody can have asked for take no more places', () => {
   )
 })
 
-test('an answer of several choices has finished when each that spoke has, whatever comes after', () => {
+test('an answer of several choices has finished when each that has output has, whatever follows', () => {
   const gauge = meter()
   const reasons: unknown[] = []
   const see = (...choices: readonly Choice[]) => {

@@ -1,5 +1,5 @@
-// What an upstream says about tokens, metered: believed within bounds, clamped above them, estimated where it cannot be
-// true; whatever it says, the counts that come out can be billed.
+// Metering of upstream usage: trusted within bounds, clamped above them, estimated if impossible; the resulting counts
+// can always be billed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -11,7 +11,7 @@ const SEEN = { output: true, finished: true, unseen: false }
 const usage = (prompt_tokens: unknown, completion_tokens: unknown, more: object = {}) =>
   readUsage({ prompt_tokens, completion_tokens, ...more })
 
-test('whatever an upstream reports, the counts are whole, within their bounds, and their parts within them', () => {
+test('for any reported usage the counts are integers within their bounds, and so are their parts', () => {
   const odd = fc.oneof(
     fc.nat(3000),
     fc.double(),
@@ -41,7 +41,7 @@ test('whatever an upstream reports, the counts are whole, within their bounds, a
   )
 })
 
-test('a count within its bound is believed to the token', () => {
+test('a count within its bound is used exactly', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1000 }), fc.integer({ min: 1, max: 200 }), (prompt, completion) => {
       const metered = meterUsage(usage(prompt, completion), BOUNDS, SEEN, ESTIMATES)
@@ -52,7 +52,7 @@ test('a count within its bound is believed to the token', () => {
   )
 })
 
-test('a count above its bound becomes the bound, never the lower estimate, and is told', () => {
+test('a count above its bound becomes the bound, never the lower estimate, and is reported', () => {
   for (const huge of [1001, 1e15, 1e300]) {
     const metered = meterUsage(usage(huge, huge), BOUNDS, SEEN, ESTIMATES)
 
@@ -61,7 +61,7 @@ test('a count above its bound becomes the bound, never the lower estimate, and i
   }
 })
 
-test('each count is metered by itself', () => {
+test('each count is metered separately', () => {
   const badPrompt = meterUsage(usage(-1, 7), BOUNDS, SEEN, ESTIMATES)
   const badOutput = meterUsage(usage(7, 1.5), BOUNDS, SEEN, ESTIMATES)
 
@@ -69,7 +69,7 @@ test('each count is metered by itself', () => {
   assert.deepEqual([badOutput.tokens.prompt, badOutput.tokens.completion, badOutput.source], [7, 20, 'estimate'])
 })
 
-test('zero output is believed only where none was seen', () => {
+test('zero output is trusted only if none was seen', () => {
   const nothing = meterUsage(usage(7, 0), BOUNDS, { output: false, finished: true, unseen: false }, ESTIMATES)
   const something = meterUsage(usage(7, 0), BOUNDS, SEEN, ESTIMATES)
 
@@ -77,7 +77,7 @@ test('zero output is believed only where none was seen', () => {
   assert.deepEqual([something.tokens.completion, something.source], [20, 'estimate'])
 })
 
-test("of an unfinished stream the higher of the upstream's last count and the estimate counts", () => {
+test("in an unfinished stream the higher of the upstream's last count and the estimate counts", () => {
   const unfinished = { output: true, finished: false, unseen: false }
   const counts = (completion: unknown) =>
     meterUsage(usage(7, completion), BOUNDS, unfinished, ESTIMATES).tokens.completion
@@ -85,11 +85,11 @@ test("of an unfinished stream the higher of the upstream's last count and the es
   assert.deepEqual([counts(5), counts(20), counts(90), counts(undefined)], [20, 20, 90, 20])
 })
 
-test('estimates are not asked for where they are not needed', () => {
+test('estimates are not computed if they are not needed', () => {
   assert.deepEqual(unknowns(usage(7, 8), SEEN), { prompt: false, completion: false })
 })
 
-test('details that do not fit count nothing, and those of other dialects are read', () => {
+test('impossible details count as none, and those of other dialects are read', () => {
   const over = usage(10, 5, {
     prompt_tokens_details: { cached_tokens: 6, cache_write_tokens: 5 },
     completion_tokens_details: { reasoning_tokens: 6 },
@@ -101,7 +101,7 @@ test('details that do not fit count nothing, and those of other dialects are rea
   assert.equal(deepseek.cached, 4)
 })
 
-test('an estimate is asked for exactly where it can change what is metered', () => {
+test('an estimate is computed exactly if it can change the result', () => {
   const count = fc.option(fc.integer({ min: 0, max: 150 }), { nil: undefined })
   fc.assert(
     fc.property(count, count, fc.boolean(), fc.boolean(), (prompt, completion, output, finished) => {
@@ -120,7 +120,7 @@ test('an estimate is asked for exactly where it can change what is metered', () 
   )
 })
 
-test('an answer that its caller left and that may hold what nobody saw is its last count, or the bound', () => {
+test('an abandoned answer that may have hidden output is metered by its last count, or the bound', () => {
   const left = { output: true, finished: false, unseen: true }
 
   const cut = meterUsage(usage(7, 30), BOUNDS, left, ESTIMATES)

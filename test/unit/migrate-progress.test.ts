@@ -1,4 +1,4 @@
-// How far a move is: one line that redraws itself on a terminal, plain lines in a pipe, nothing beside JSON.
+// The progress of a migration: one line that redraws itself on a terminal, plain lines in a pipe, nothing with JSON.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import type { TransferTable } from '../../src/store/transfer/plan.ts'
 
 const TABLE: TransferTable = { name: 'usage', columns: [], key: ['request_id'], role: 'ahead', first: false }
 
-test('on a terminal a bar redraws itself on one line no wider than that, and leaves one line a stage', async () => {
+test('on a terminal a bar redraws itself on one line within its width, and leaves one line per stage', async () => {
   const { text } = await moved({ isTTY: true, columns: 60 }, false)
 
   const drawn = text().split('\r\u001b[2K')
@@ -17,14 +17,14 @@ test('on a terminal a bar redraws itself on one line no wider than that, and lea
   assert.match(text(), /\r\u001b\[2KStop it now\.\ncopy ahead: 10 rows, 9 copied, \d\.\d s\n$/)
 })
 
-test('in a pipe there are plain lines without a word to a terminal', async () => {
+test('in a pipe there are plain lines without control sequences', async () => {
   const { text } = await moved({}, false)
 
   assert.doesNotMatch(text(), /[\r\u001b]/)
   assert.match(text(), /^Stop it now\.\ncopy ahead: 10 rows, 9 copied, \d\.\d s\n$/)
 })
 
-test('beside JSON in a pipe nothing is said', async () => {
+test('with JSON in a pipe nothing is printed', async () => {
   const { text } = await moved({}, true)
 
   assert.equal(text(), '')

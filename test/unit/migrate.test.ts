@@ -1,4 +1,4 @@
-// A database of an earlier version is brought to the newest schema with everything that it holds.
+// A database of an earlier version is migrated to the newest schema with all of its data.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,7 +10,7 @@ import { billingStatements } from '../../src/store/sqlite/statements.ts'
 
 const GROUND = new URL('../../src/store/sqlite/migrations/0001-ground.sql', import.meta.url)
 
-test('a catalog of the first schema is kept, first in its version, and of nobody but the file', () => {
+test('a catalog of the first schema is kept, as its first version, and declared by the file', () => {
   const db = new DatabaseSync(':memory:')
   db.exec(readFileSync(GROUND, 'utf8'))
   db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1`)
@@ -35,7 +35,7 @@ test('a catalog of the first schema is kept, first in its version, and of nobody
   assert.ok(Number(db.prepare('PRAGMA user_version').get()?.user_version) >= 2)
 })
 
-test('states and kinds outside their lists are still refused, and the file is whole', () => {
+test('states and kinds outside their lists are still refused, and the file is intact', () => {
   const db = new DatabaseSync(':memory:')
   migrate(db)
   const { sql: usage } = db.prepare("SELECT sql FROM sqlite_schema WHERE name = 'usage'").get() as { sql: string }
@@ -64,8 +64,8 @@ test('states and kinds outside their lists are still refused, and the file is wh
   assert.throws(() => db.exec('PRAGMA writable_schema = ON; DELETE FROM sqlite_schema'), /may not be modified/)
 })
 
-// What SQLite calls ephemeral it builds and drops with every run.
-test('no statement that writes on the hot path makes SQLite build a table for it', () => {
+// SQLite builds and drops what it calls ephemeral with every run.
+test('no writing statement on the hot path makes SQLite build a temporary table', () => {
   const sql = sqliteSql(':memory:', systemClock)
   migrate(sql.db)
   const texts = Object.entries(billingStatements(sql)).map(([name, statement]) => [name, statement.sourceSQL] as const)

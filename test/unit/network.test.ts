@@ -1,4 +1,4 @@
-// How the environment decides about the network: where the fast path is on, and which proxy an upstream is called through.
+// Network settings from the environment: whether the fast path is on, and the proxy of an upstream.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BadConfig } from '../../src/config/bad-config.ts'
@@ -17,7 +17,7 @@ test('the fast path is on unless TURNPIKE_FAST_PATH=0, and never on Windows', ()
   assert.throws(() => readNetwork({ TURNPIKE_FAST_PATH: 'maybe' }, 'linux'), BadConfig)
 })
 
-test('proxies are read in lower and upper case, the lower case first, with or without a scheme', () => {
+test('proxies are read in lower and upper case, lower case first, with or without a scheme', () => {
   const { proxies } = readNetwork({
     http_proxy: 'proxy.example:3128',
     HTTP_PROXY: 'http://other.example:1',
@@ -32,7 +32,7 @@ test('proxies are read in lower and upper case, the lower case first, with or wi
   })
 })
 
-test('a proxy that is none stops the start, and its password is not repeated', () => {
+test('an invalid proxy stops the start, and its password is not repeated', () => {
   for (const value of ['socks5://user:secret@a.example', 'http://user:secret@a.example/path', 'http://a:secret%@b']) {
     assert.throws(
       () => readNetwork({ HTTPS_PROXY: value }),
@@ -47,13 +47,13 @@ const NAMED = { http: 'http://plain.example:3128/', https: 'http://secure.exampl
 const through = (url: string, exempt: readonly string[] = []) =>
   proxyFor(new URL(url), {}, { ...NAMED, exempt })?.url.host
 
-test('an upstream is called through the proxy of its scheme', () => {
+test('an upstream is called through the proxy for its scheme', () => {
   assert.equal(through('https://api.example/v1'), 'secure.example:3128')
   assert.equal(through('http://api.example/v1'), 'plain.example:3128')
   assert.equal(proxyFor(new URL('http://api.example'), {}, { ...NAMED, http: undefined }), undefined)
 })
 
-test('this machine is called directly, whatever the environment names', () => {
+test('loopback addresses are called directly, whatever the environment sets', () => {
   for (const host of ['localhost', 'a.localhost', '127.0.0.1', '127.9.9.9', '[::1]', '[::ffff:127.0.0.1]'])
     assert.equal(through(`http://${host}:11434/v1`), undefined, host)
 })
@@ -71,13 +71,13 @@ for (const [entry, covered, others] of [
   ['2001:db8::/32', ['http://[2001:db8::5]'], ['http://[2001:db9::5]']],
   ['.', [], ['https://a.example']],
 ] as const) {
-  test(`NO_PROXY=${entry} exempts what it names and nothing else`, () => {
+  test(`NO_PROXY=${entry} exempts exactly its hosts`, () => {
     for (const url of covered) assert.equal(through(url, [entry]), undefined, url)
     for (const url of others) assert.notEqual(through(url, [entry]), undefined, url)
   })
 }
 
-test("a provider's own proxy comes before the environment's, also for this machine, and NO_PROXY does not concern it", () => {
+test("a provider's own proxy takes precedence over the environment's, also for loopback, and NO_PROXY does not apply to it", () => {
   const own = { proxy: 'http://own.example:8080', proxyCredentials: 'user:p%40ss' }
 
   const proxy = proxyFor(new URL('http://127.0.0.1:1'), own, { ...NAMED, exempt: ['*'] })
@@ -88,7 +88,7 @@ test("a provider's own proxy comes before the environment's, also for this machi
   assert.equal(proxyFor(new URL('http://a'), { ...own, publicOnly: true }, NAMED)?.publicOnly, true)
 })
 
-test("the environment's credentials are taken out of the address", () => {
+test('the credentials of a proxy in the environment are removed from its URL', () => {
   const proxy = proxyFor(new URL('http://a.example'), {}, { ...NAMED, http: 'http://user:secret@plain.example:3128' })
 
   assert.equal(proxy?.url.href, 'http://plain.example:3128/')

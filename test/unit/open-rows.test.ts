@@ -1,4 +1,4 @@
-// Remembered rows: each in one place, and never one for another.
+// The cache of open rows: each in one slot, and never one for another.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openRows } from '../../src/store/billing/open-rows.ts'
@@ -8,7 +8,7 @@ function page(requestId: string): UsageRecord {
   return { requestId, state: 'open', accountId: 'a', keyId: 'k', hold: 1n, cost: 0n, checkpoint: null, createdAt: 0 }
 }
 
-test('a row is recalled by its id until it is forgotten', () => {
+test('a row is found by its id until it is removed', () => {
   const rows = openRows()
   const row = page('req-00a1')
   rows.remember(row)
@@ -18,7 +18,7 @@ test('a row is recalled by its id until it is forgotten', () => {
   assert.equal(rows.recall('req-00a1'), undefined)
 })
 
-test('of two that ask for one place the later has it, and neither is taken for the other', () => {
+test('of two rows for one slot the later has it, and they are never confused', () => {
   const rows = openRows()
   const later = page('b-00a1')
   rows.remember(page('a-00a1'))
@@ -29,7 +29,7 @@ test('of two that ask for one place the later has it, and neither is taken for t
   assert.equal(rows.recall('b-00a1'), later)
 })
 
-test('ids that end in no digits have a place too', () => {
+test('ids that do not end in digits have a slot too', () => {
   const rows = openRows()
   const row = page('odd-zzzz')
   rows.remember(row)
@@ -37,7 +37,7 @@ test('ids that end in no digits have a place too', () => {
   assert.equal(rows.recall(''), undefined)
 })
 
-test('nothing is remembered once all is cleared', () => {
+test('nothing is cached after clear', () => {
   const rows = openRows()
   rows.remember(page('req-00a1'))
   rows.remember(page('req-ffff'))

@@ -1,4 +1,4 @@
-// What vendors say when a prompt does not fit, told from everything else that they reject; and what is kept back of their words.
+// Vendors' messages about a prompt that is too long, distinguished from other rejections; and what is redacted in them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { failureOfError, failureOfStatus } from '../../src/upstream/openai/error.ts'
@@ -24,16 +24,16 @@ const TOO_LONG: readonly (readonly [vendor: string, error: Record<string, unknow
 ]
 
 for (const [vendor, error] of TOO_LONG) {
-  test(`a prompt that is too long, as ${vendor} says it`, () => {
+  test(`a prompt that is too long, in the words of ${vendor}`, () => {
     const body = Buffer.from(JSON.stringify({ error }))
 
     assert.equal(failureOfStatus({ status: 400, body }, []).tooLong, true)
     assert.equal(failureOfError({ ...error, status: 400 }, []).tooLong, true)
-    assert.equal(failureOfStatus({ status: 500, body }, []).tooLong, false, 'only of what is rejected')
+    assert.equal(failureOfStatus({ status: 500, body }, []).tooLong, false, 'only for rejections')
   })
 }
 
-test('other rejections are not taken for it', () => {
+test('other rejections are not classified as such', () => {
   for (const message of [
     'max_tokens is too large: 100000. This model supports at most 4096 completion tokens.',
     'Invalid value for temperature',
@@ -46,7 +46,7 @@ test('other rejections are not taken for it', () => {
   assert.equal(failureOfStatus({ status: 400, body: Buffer.from('<html>') }, []).tooLong, false)
 })
 
-test('a request that is larger than the limit of a minute is told from a limit that concerns others', () => {
+test('a request larger than the per-minute limit is distinguished from a limit caused by others', () => {
   const of = (status: number, message: string) =>
     failureOfStatus({ status, body: Buffer.from(JSON.stringify({ error: { message } })) }, []).bySize
 
@@ -55,20 +55,20 @@ test('a request that is larger than the limit of a minute is told from a limit t
   assert.equal(of(503, 'Request too large'), false)
 })
 
-test("a Retry-After that is a date counts by the upstream's own clock, however wrong that is", () => {
+test("a Retry-After date is relative to the upstream's own clock, however wrong it is", () => {
   const wait = (date: string | undefined, retryAfter: string) =>
     failureOfStatus({ status: 429, body: Buffer.alloc(0), retryAfter, date }, []).retryAfter
 
   for (const skewMs of [0, -3_600_000, 86_400_000, -10 * 365 * 86_400_000]) {
     const at = (ms: number) => new Date(Math.floor((Date.now() + skewMs) / 1000) * 1000 + ms).toUTCString()
     assert.equal(wait(at(0), at(7000)), 7, `${skewMs}`)
-    assert.equal(wait(at(0), at(-7000)), undefined, 'in its past')
+    assert.equal(wait(at(0), at(-7000)), undefined, 'in the past')
     assert.equal(wait(at(0), at(3_600_000)), 300, 'too long')
   }
-  assert.equal(wait(undefined, new Date(Date.now() + 7000).toUTCString()), undefined, 'by nobody knows which clock')
+  assert.equal(wait(undefined, new Date(Date.now() + 7000).toUTCString()), undefined, 'without a known clock')
 })
 
-test('secrets are kept out of the words, but for pieces that every sentence holds', () => {
+test('secrets are redacted in messages, except for pieces that are common text', () => {
   const told = (message: string, unsaid: readonly string[]) =>
     failureOfStatus({ status: 400, body: Buffer.from(JSON.stringify({ error: { message } })) }, unsaid).words
 

@@ -47,7 +47,7 @@ test('the document has the outline of OpenAPI 3.1', () => {
   }
 })
 
-test('every operation has an id of its own, and its path parameters are described', () => {
+test('every operation has a unique id, and its path parameters are described', () => {
   const ids = operations().map(({ operation }) => operation.operationId)
 
   assert.ok(ids.every(id => /^[a-z]\w+$/i.test(id)))
@@ -63,7 +63,7 @@ test('every operation has an id of its own, and its path parameters are describe
   }
 })
 
-test('every endpoint is there: /v1, the admin table, operations', () => {
+test('every endpoint is included: /v1, the admin table, operations', () => {
   const there = operations().map(({ path, method }) => `${method.toUpperCase()} ${path}`)
 
   const admin = ADMIN_ENDPOINTS.map(({ method, path }) => `${method} ${path}`)
@@ -89,7 +89,7 @@ test('every reference resolves', () => {
   }
 })
 
-test('every schema compiles, and every example fits its schema', () => {
+test('every schema compiles, and every example matches its schema', () => {
   for (const schema of inlineSchemas()) compile(schema)
   for (const name of Object.keys(document.components.schemas)) compile({ $ref: `#/components/schemas/${name}` })
   for (const { value } of Object.values(document.components.examples)) fits('Error', value)
@@ -101,7 +101,7 @@ test('every schema compiles, and every example fits its schema', () => {
   }
 })
 
-test('the chat request is the schema that validates, with its parts spelled out', () => {
+test('the chat request is the schema that validates, with its parts written out', () => {
   const { example } = document.paths['/v1/chat/completions']?.post?.requestBody?.content['application/json'] ?? {}
   const { properties = {}, required } = document.components.schemas.ChatRequest ?? {}
 
@@ -114,7 +114,7 @@ test('the chat request is the schema that validates, with its parts spelled out'
   assert.equal(compile({ $ref: '#/components/schemas/ChatRequest' })(wrong), false)
 })
 
-test('providers and models are taken by the schema of the configuration file', () => {
+test('providers and models use the schema of the configuration file', () => {
   const bodyOf = (path: string) => document.paths[path]?.post?.requestBody?.content['application/json']?.schema ?? {}
   const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
   const { properties: provider, required: ofProvider } = bodyOf('/admin/v1/providers')
@@ -139,7 +139,7 @@ test('the events of the stream example are chunks, and it ends with [DONE]', () 
   for (const event of events) fits('ChatCompletionChunk', JSON.parse(event))
 })
 
-test('what the models endpoint answers fits its schema', () => {
+test('the response of the models endpoint matches its schema', () => {
   const entry = modelEntry({
     id: 'acme/m1',
     name: 'M1',
@@ -169,7 +169,7 @@ test('every explained field exists, and every field of a chat request is explain
     assert.ok(field in explained, `openapi-notes.ts explains ${field}`)
 })
 
-test('operations under /v1 name the errors they can meet, each under its own status', () => {
+test('operations under /v1 name their possible errors, each under its own status', () => {
   for (const { path, operation } of operations()) {
     for (const [status, codes] of errorsOf(operation)) {
       for (const code of codes) assert.equal(String(REFUSALS[code as keyof typeof REFUSALS].status), status)
@@ -179,11 +179,11 @@ test('operations under /v1 name the errors they can meet, each under its own sta
   }
   const told = new Set(operations().flatMap(({ operation }) => [...errorsOf(operation).values()].flat()))
   const untold = CODES.map(([code]) => code).filter(code => !told.has(code))
-  // The one that no described call can meet: it is about calls that are not described.
+  // The one that no described call can get: it is for calls that are not described.
   assert.deepEqual(untold, ['method_not_allowed'])
 })
 
-test('the headers bear the prefix that the operator set', () => {
+test('the headers have the prefix that the operator set', () => {
   const document = openApiDocument({ keyPrefix: 'tp_', headerPrefix: 'X-Tp-' }, 'operators')
   const { components } = document
 
@@ -209,7 +209,7 @@ test('every operation has a code sample that names its path', () => {
   }
 })
 
-test('customers get /v1 alone, with the components that it uses and no others', () => {
+test('customers get only /v1, with exactly the components that it uses', () => {
   const shared = Object.keys(document.paths).filter(path => path.startsWith('/v1/'))
   const names = ({ components }: typeof document) =>
     Object.entries(components).flatMap(([kind, all]) => Object.keys(all).map(name => `${kind}/${name}`))
@@ -231,7 +231,7 @@ test('customers get /v1 alone, with the components that it uses and no others', 
   assert.doesNotMatch(customers.info.description, /operator_is_viewer|csrf_failed/)
 })
 
-test('the text names the gateway and the model that it is given, wherever an example does', () => {
+test('the text names the given gateway and model in every example', () => {
   const examples = { server: 'https://llm.example.com', model: 'acme/m1' }
 
   const given = openApiText(BRAND, 'customers', examples)
@@ -247,7 +247,7 @@ test('the text names the gateway and the model that it is given, wherever an exa
   }
 })
 
-test('the page at /docs loads one script of its own, and says so where that is not built', () => {
+test('the page at /docs loads one script of its own, and reports if that is not built', () => {
   const page = docsPage('reference-0123abcd.js')
 
   assert.deepEqual(page.match(/(?:src|href)="[^"]*"/g), [
@@ -302,7 +302,7 @@ function errorsOf({ responses }: Operation): Map<string, string[]> {
   return new Map(entries)
 }
 
-// The whole document is known to it by one name, so that references resolve as they do for a reader.
+// The whole document is registered under one name, so that references resolve as for a reader.
 function compile(schema: Schema) {
   return ajv.compile<unknown>(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')))
 }

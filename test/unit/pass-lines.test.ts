@@ -1,11 +1,11 @@
-// Whole lines out of a stream that is cut anywhere.
+// Complete lines from a stream with any split.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { passLines } from '../../src/server/cluster/primary.ts'
 
-test('lines come out whole, however the bytes were cut, also within a character', async () => {
+test('lines are complete for any split of the bytes, also within a character', async () => {
   const text = '{"a":1}\n{"ü":"€😀"}\n\nlast\n'
   for (let size = 1; size <= Buffer.byteLength(text); size++) {
     const bytes = Buffer.from(text)
@@ -13,11 +13,11 @@ test('lines come out whole, however the bytes were cut, also within a character'
       bytes.subarray(i * size, (i + 1) * size),
     )
 
-    assert.deepEqual(await passed(chunks), ['{"a":1}\n', '{"ü":"€😀"}\n', '\n', 'last\n'], `cut every ${size} bytes`)
+    assert.deepEqual(await passed(chunks), ['{"a":1}\n', '{"ü":"€😀"}\n', '\n', 'last\n'], `split every ${size} bytes`)
   }
 })
 
-test('what is unfinished at the end is finished, and what never ends is not kept', async () => {
+test('an unfinished line at the end is completed, and an endless one is not stored', async () => {
   assert.deepEqual(await passed([Buffer.from('whole\nhalf')]), ['whole\n', 'half\n'])
 
   const endless = await passed(Array.from({ length: 5 }, () => Buffer.alloc(512 * 1024, 'x')))
@@ -29,7 +29,7 @@ async function passed(chunks: readonly Buffer[]): Promise<readonly string[]> {
   const from = new PassThrough()
   const lines: string[] = []
   passLines(from, bytes => {
-    assert.ok(bytes.toString().endsWith('\n'), 'only whole lines')
+    assert.ok(bytes.toString().endsWith('\n'), 'only complete lines')
     lines.push(...bytes.toString().split(/(?<=\n)/))
   })
   for (const chunk of chunks) from.write(chunk)

@@ -1,5 +1,5 @@
-// The allowance for counting prompts that nobody has paid for yet: bounded in time, in size, at once and by the minute, for
-// each account by itself.
+// The allowance for counting unpaid prompts: bounded in time, in size, in concurrency and per minute, separately for
+// each account.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { promptCounts } from '../../src/admit/count-tokens.ts'
@@ -9,7 +9,7 @@ import type { TokenCount } from '../../src/lib/token-counter.ts'
 const chat = parseChat({ model: 'm', messages: [{ role: 'user', content: 'hello' }] })
 const O200K = new Set(['o200k'] as const)
 
-test('an account that has used up its time is not counted for until some has come back, and others are', async () => {
+test('an account that has used up its time gets no counts until some is refilled, and others do', async () => {
   const { counts, clock } = counting(() => Promise.resolve({ tokens: 3, exact: true, workMs: 600 }))
 
   assert.deepEqual(await counts.count(chat, O200K, 'a'), { tokens: { o200k: 3, cl100k: 0 }, texts: 1 })
@@ -17,7 +17,7 @@ test('an account that has used up its time is not counted for until some has com
   assert.equal(await counts.count(chat, O200K, 'a'), undefined)
   assert.notEqual(await counts.count(chat, O200K, 'b'), undefined)
 
-  // A second brings back a sixtieth of the 1,000 ms; the account is 200 ms in debt.
+  // A second refills a sixtieth of the 1,000 ms; the account is 200 ms in debt.
   clock.nowMs += 11_000
   assert.equal(await counts.count(chat, O200K, 'a'), undefined)
   clock.nowMs += 2_000
@@ -25,7 +25,7 @@ test('an account that has used up its time is not counted for until some has com
   assert.notEqual(await counts.count(chat, O200K, 'a'), undefined)
 })
 
-test('only some prompts of an account are counted at once', async () => {
+test('an account has a limited number of concurrent counts', async () => {
   const going = Promise.withResolvers<TokenCount>()
   const { counts, asked } = counting(() => going.promise)
 
@@ -39,7 +39,7 @@ test('only some prompts of an account are counted at once', async () => {
   assert.equal(asked.length, 4)
 })
 
-test('what is too large is not counted, and what was not counted exactly does not stand', async () => {
+test('a prompt that is too large is not counted, and an inexact count is not used', async () => {
   const { counts, asked } = counting(() => Promise.resolve({ tokens: 1, exact: false, workMs: 1 }))
   const large = parseChat({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(2000) }] })
 

@@ -1,5 +1,4 @@
-// The bounds that a hold is taken for, against OpenAI's own tokenizers: whatever is said, and however it is framed, no prompt
-// has more tokens than that.
+// The bounds for holds, compared with OpenAI's own tokenizers: for any text and framing, no prompt has more tokens.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -31,7 +30,7 @@ const TEXTS = {
 const mixed = fc.oneof(...Object.values(TEXTS))
 
 for (const [name, texts] of Object.entries(TEXTS)) {
-  test(`${name}: neither the bytes nor the count are exceeded`, () => {
+  test(`${name}: neither the bound by bytes nor the one by count is exceeded`, () => {
     fc.assert(
       fc.property(fc.array(texts, { minLength: 1, maxLength: 4 }), contents => {
         assertBounded({ messages: contents.map(content => ({ role: 'user', content })) })
@@ -41,7 +40,7 @@ for (const [name, texts] of Object.entries(TEXTS)) {
   })
 }
 
-test('many parts of a message, each of which is tokenized by itself, are within the bounds', () => {
+test('many parts of a message, each tokenized separately, are within the bounds', () => {
   const texts = fc.oneof(fc.constantFrom('\n', ' ', '', '.', '\n\n', 'a', '1', ' \n'), mixed)
   fc.assert(
     fc.property(fc.array(texts, { minLength: 1, maxLength: 40 }), parts => {
@@ -51,7 +50,7 @@ test('many parts of a message, each of which is tokenized by itself, are within 
   )
 })
 
-test('tools, calls, names and a schema of the answer are within the bounds', () => {
+test('tools, calls, names and a response schema are within the bounds', () => {
   const name = fc.stringMatching(/^[a-z][a-z0-9_]{0,20}$/)
   const property = fc.oneof(
     fc.record({ type: fc.constant('string'), description: mixed }),
@@ -83,14 +82,14 @@ test('tools, calls, names and a schema of the answer are within the bounds', () 
   )
 })
 
-test('a few tools without a word of description are within the bounds', () => {
+test('a few tools without a description are within the bounds', () => {
   for (const count of [1, 2, 3, 10, 128]) {
     const tools = Array.from({ length: count }, (_, i) => ({ type: 'function', function: { name: `f${i}` } }))
     assertBounded({ messages: [{ role: 'user', content: '' }], tools })
   }
 })
 
-test('a picture counts what the model states, whatever its bytes, and no prompt counts more than the context', () => {
+test('an image counts the declared tokens, whatever its bytes, and no prompt counts more than the context', () => {
   const url = `data:image/png;base64,${'A'.repeat(100_000)}`
   const chat = chatOf({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] })
 
@@ -99,16 +98,16 @@ test('a picture counts what the model states, whatever its bytes, and no prompt 
   assert.equal(promptBound(chat, { mediaMaxTokens: 1000, contextLength: 500 }), 500)
 })
 
-test('only what is longer than the context for certain is said to be', () => {
+test('only a prompt that is certainly longer than the context is reported as such', () => {
   const said = (content: string) => chatOf({ messages: [{ role: 'user', content }] })
 
   assert.equal(surelyExceeds(said('word '.repeat(1001)), 1000), true)
   assert.equal(surelyExceeds(said('word '.repeat(1000)), 1000), false)
   assert.equal(surelyExceeds(said('a '.repeat(1001)), 1000), true)
   assert.equal(surelyExceeds(said('-'.repeat(128 * 1001)), 1000), true)
-  // Many more bytes than the context has tokens, but not for certain many more tokens.
+  // Many more bytes than the context has tokens, but not certainly many more tokens.
   assert.equal(surelyExceeds(said('12345678'.repeat(1000)), 1000), false)
-  // One word of 12 MB, which a pattern cannot take in at once, and words behind it.
+  // One word of 12 MB, which a pattern cannot match at once, and words after it.
   assert.equal(surelyExceeds(said(`${'漢'.repeat(2 ** 22)} a b c`), 128_000), false)
   const calls = Array.from({ length: 100 }, (_, i) => ({
     id: `call_${i}`,
@@ -118,7 +117,7 @@ test('only what is longer than the context for certain is said to be', () => {
   assert.equal(surelyExceeds(chatOf({ messages: [{ role: 'assistant', tool_calls: calls }] }), 500), false)
 })
 
-test("a tokenizer is OpenAI's own where name and address say so, and only there", () => {
+test("OpenAI's own tokenizer is used exactly if name and address are OpenAI's", () => {
   const of = (model: string, baseUrl = 'https://api.openai.com/v1') => {
     const { encoding, isOpenai } = tokenizerOf({ model }, { baseUrl })
     return isOpenai ? encoding : 'other'
@@ -170,8 +169,8 @@ function assertBounded(body: Body): void {
   }
 }
 
-// What OpenAI is known to make of a prompt: three tokens a message and its role, one more for a name, three for the answer to
-// begin; tools as a namespace of TypeScript, a schema under a heading.
+// OpenAI's known framing of a prompt: three tokens per message and its role, one more for a name, three for the start
+// of the answer; tools as a TypeScript namespace, a schema under a heading.
 function renderedTokens(body: Body, tokens: (said: string) => number): number {
   let sum = 3
   for (const message of body.messages as readonly Readonly<Record<string, unknown>>[]) {

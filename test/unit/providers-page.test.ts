@@ -1,4 +1,4 @@
-// The page about providers says what the data say: every preset and every kind, to the last field.
+// The documentation of providers matches the data: every preset and every kind, to the last field.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,14 +7,14 @@ import { PRESET_NAMES, PRESETS, type Preset, SDK_PRESETS } from '../../src/domai
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/providers.md'), 'utf8')
 
-test('the table of presets is the one in the code', () => {
+test('the table of presets equals the one in the code', () => {
   const rows = PRESET_NAMES.map(name => presetRow(name, PRESETS[name]))
 
   const head = /^\| preset \|.*\n\|[-|]+\|\n((?:\|.*\n)+)/m.exec(page)
   assert.deepEqual(head?.[1]?.trimEnd().split('\n'), rows)
 })
 
-test('every kind is there with its package and its settings', () => {
+test('every kind is listed with its package and its settings', () => {
   for (const [kind, preset] of Object.entries(SDK_PRESETS)) {
     const row = page.split('\n').find(line => line.startsWith(`| \`${kind}\` | \`${preset.package}\` |`))
     assert.ok(row, kind)

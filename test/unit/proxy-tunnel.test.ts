@@ -1,4 +1,4 @@
-// The tunnel through a proxy, on real sockets: http and https upstreams, a password, and what a proxy that fails looks like.
+// The tunnel through a proxy, on real sockets: http and https upstreams, a password, and the failures of a proxy.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
@@ -26,14 +26,14 @@ const echo: RequestListener = async (req, res) => {
 }
 
 for (const scheme of ['http', 'https'] as const) {
-  test(`${scheme}: calls go through the tunnel, several over one connection, and the proxy's password stays with it`, async t => {
+  test(`${scheme}: calls use the tunnel, several over one connection, and the proxy's password is sent only to the proxy`, async t => {
     await using proxy = await startConnectProxy()
     const port = await listening(t, serverOf(scheme))
     const host = scheme === 'https' ? 'localhost' : 'upstream.test'
     const client = open(t, `${scheme}://${host}:${port}`, proxy.url)
 
     const first = await ask(client)
-    // A connection is used again once the event loop has turned a few times.
+    // A connection is reused after a few iterations of the event loop.
     for (let i = 0; i < 5; i++) await sleep(5)
     const second = await ask(client)
 
@@ -48,7 +48,7 @@ for (const scheme of ['http', 'https'] as const) {
     ['without a password', ''],
     ['with a wrong one', `${PROXY_USER}:wrong@`],
   ] as const) {
-    test(`${scheme}: a proxy that refuses a call ${what} is a failure to connect, and nothing was sent`, async t => {
+    test(`${scheme}: a proxy that refuses a call ${what} is a connection failure, and nothing was sent`, async t => {
       await using proxy = await startConnectProxy()
       const port = await listening(t, serverOf(scheme))
       const client = open(t, `${scheme}://localhost:${port}`, `http://${credentials}127.0.0.1:${proxy.port}`)
@@ -63,7 +63,7 @@ for (const scheme of ['http', 'https'] as const) {
   }
 }
 
-test('a proxy that is not there, closes, never answers or speaks nonsense is a failure to connect', async t => {
+test('a proxy that is unreachable, closes, never answers or sends an invalid response is a connection failure', async t => {
   const gone = await startConnectProxy()
   await gone[Symbol.asyncDispose]()
   await using closing = await startConnectProxy(socket => void socket.destroy())
@@ -82,7 +82,7 @@ test('a proxy that is not there, closes, never answers or speaks nonsense is a f
   assert.deepEqual(kinds, ['refused', 'refused', 'connect_timeout', 'refused', 'refused'])
 })
 
-test('where only public addresses may be called, a proxy is not asked for a private one, and is public itself', async t => {
+test('if only public addresses may be called, a proxy gets no private one, and must be public itself', async t => {
   await using proxy = await startConnectProxy()
   const port = await listening(t, serverOf('http'))
   for (const host of ['localhost', '127.0.0.1', '[::ffff:7f00:1]']) {

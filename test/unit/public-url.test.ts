@@ -1,4 +1,4 @@
-// Addresses that a provider is asked to fetch: nothing that could be read as a private host passes, in whatever notation.
+// URLs for a provider to fetch: nothing that could be read as a private host passes, in any notation.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isPublicHost, publicUrl } from '../../src/lib/egress.ts'
@@ -58,10 +58,10 @@ const PRIVATE = [
 ]
 
 for (const host of PRIVATE) {
-  test(`https://${host.slice(0, 60)}/ is not passed on as it is`, () => {
+  test(`https://${host.slice(0, 60)}/ is not forwarded unchanged`, () => {
     const passed = publicUrl(`https://${host}/a.png`)
 
-    // What is read as a public host in spite of its form is passed on in the form that everybody reads so.
+    // A host that is read as public despite its form is forwarded in canonical form.
     if (passed !== undefined) assert.equal(passed, 'https://example.com/@127.0.0.1/a.png')
   })
 }
@@ -77,16 +77,16 @@ for (const url of [
   'https://under_score.example.com/a',
   'https://local.example.com/internal.local',
 ]) {
-  test(`${url} is passed on as it was written`, () => assert.equal(publicUrl(url), url))
+  test(`${url} is forwarded unchanged`, () => assert.equal(publicUrl(url), url))
 }
 
-test('a host in another script, or with blanks in the address, is passed on as it was read', () => {
+test('a host in another script, or a URL with spaces, is forwarded in canonical form', () => {
   assert.equal(publicUrl('https://bücher.example/a'), 'https://xn--bcher-kva.example/a')
   assert.equal(publicUrl('https:\\\\example.com\\a'), 'https://example.com/a')
   assert.equal(publicUrl(' https://exa\nmple.com/a'), 'https://example.com/a')
 })
 
-test('other schemes and endless addresses are not passed on', () => {
+test('other schemes and overlong URLs are not forwarded', () => {
   for (const url of ['http://example.com/', 'ftp://example.com/', 'file:///etc/passwd', 'https:', 'x', '']) {
     assert.equal(publicUrl(url), undefined, url)
   }

@@ -1,10 +1,10 @@
-// Integers past 2⁵³ keep their digits, everything else is what JSON.parse makes of it, and what it refuses is refused.
+// Integers beyond 2⁵³ keep their digits, everything else is parsed as by JSON.parse, and invalid JSON is refused.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { isRawJson, parseKeepingDigits } from '../../src/lib/raw-json.ts'
 
-test('long integers are written again as they were read, wherever they stand', () => {
+test('long integers are serialised as they were read, at any position', () => {
   for (const text of [
     '12345678901234567890',
     '[-9007199254740993,{"a":[9007199254740993,9007199254740991]}]',
@@ -16,7 +16,7 @@ test('long integers are written again as they were read, wherever they stand', (
   assert.ok(isRawJson(parseKeepingDigits('12345678901234567890')))
 })
 
-test('what is no JSON stays none', () => {
+test('invalid JSON is refused', () => {
   for (const text of [
     '{12345678901234567890:1}',
     '012345678901234567890',
@@ -32,7 +32,7 @@ test('what is no JSON stays none', () => {
   }
 })
 
-test('any JSON is parsed as the parser with a function for every member parses it', () => {
+test('any JSON is parsed as by a parser with a reviver', () => {
   const long = fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }).map(value => `@${value}@`)
   const anything = fc.letrec(tie => ({
     value: fc.oneof(

@@ -1,4 +1,4 @@
-// Which models are known to think, by their names, and which requests hide it.
+// Which models are known to reason, by their names, and which requests hide it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isKnownToReason, mayReasonUnseen, readReasoningPreference } from '../../src/domain/reasoning.ts'
@@ -19,7 +19,7 @@ const SPEAK = [
   ...['qwen3-coder-480b', 'qwen3-30b-a3b-instruct-2507', 'mistral-large-latest', 'mo3', 'command-r', 'kimi-k2'],
 ]
 
-test('models known to reason are told by their names, with a date or a prefix too', () => {
+test('models known to reason are recognised by their names, also with a date or a prefix', () => {
   for (const name of THINK) {
     assert.ok(isKnownToReason({ id: name, targets: [] }), name)
     assert.ok(isKnownToReason({ id: 'mine', targets: [{ model: 'other' }, { model: name }] }), name)
@@ -27,7 +27,7 @@ test('models known to reason are told by their names, with a date or a prefix to
   for (const name of SPEAK) assert.ok(!isKnownToReason({ id: name, targets: [{ model: name }] }), name)
 })
 
-test('a name of any length is looked at in no time', () => {
+test('a name of any length is matched quickly', () => {
   const started = performance.now()
   for (const part of ['a', '/', '.', 'r1', 'o1', 'qwen3', 'gpt-', '-']) {
     isKnownToReason({ id: part.repeat(100_000), targets: [] })
@@ -35,7 +35,7 @@ test('a name of any length is looked at in no time', () => {
   assert.ok(performance.now() - started < 1_000)
 })
 
-test('a request hides its reasoning, asks for it, or says nothing of it', () => {
+test('a request hides its reasoning, requests it, or leaves it open', () => {
   const speaks = { hiddenReasoning: false }
   const stated = { hiddenReasoning: false, hiddenReasoningStated: true }
   const of = (fields: Record<string, unknown>, model: object = speaks) =>

@@ -1,5 +1,5 @@
-// Adapters over changes of the catalog: the same provider keeps its connections, another one gets its own, and whoever
-// comes late with a provider of the past disturbs nobody.
+// Adapters across catalog changes: an unchanged provider keeps its connections, a changed one gets new ones, and a late
+// request of an old provider affects nobody.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BOUNDS, TIMEOUTS } from '../../src/config/limits.ts'
@@ -17,7 +17,7 @@ const network = { fastPath: true, proxies: { http: undefined, https: undefined, 
 const open = () =>
   adapterRegistry(BOUNDS, { clock: manualClock(), onBug, memory, large, limit: connectionLimit(100), network })
 
-test('the same provider in another catalog has the same adapter, a changed one another', () => {
+test('an unchanged provider in a new catalog has the same adapter, a changed one another', () => {
   const registry = open()
   const [first, same, changed] = [provider(1), provider(1), provider(2)]
   registry.keep([first])
@@ -29,7 +29,7 @@ test('the same provider in another catalog has the same adapter, a changed one a
   assert.notEqual(registry.get(changed), adapter)
 })
 
-test('a provider of the past that comes late takes nothing from the present one', () => {
+test('a late request of an old provider does not replace the current adapter', () => {
   const registry = open()
   const [past, present] = [provider(1), provider(2)]
   registry.keep([past])
@@ -44,7 +44,7 @@ test('a provider of the past that comes late takes nothing from the present one'
   assert.equal(registry.get({ ...present }), adapter)
 })
 
-test('what the catalog no longer names is let go', () => {
+test('adapters of removed providers are closed', () => {
   const registry = open()
   const gone = provider(1)
   registry.keep([gone])

@@ -1,4 +1,4 @@
-// How long one request may keep the event loop busy, by the processor time of each of its turns, in a process of its own.
+// How long one request may keep the event loop busy, by the CPU time of each of its steps, in a separate process.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
@@ -8,11 +8,11 @@ import type { Took } from '../support/request-work.ts'
 
 const CHECK_CPU_MS_MAX = 50
 const TURN_CPU_MS_MAX = 100
-// Beside other work the same instructions take longer: so many times what a bare JSON.parse takes is allowed in any case.
+// With other load the same instructions take longer: a multiple of the time of a bare JSON.parse is always allowed.
 const CHECK_PER_BARE_MAX = 1.6
 const TURN_PER_BARE_MAX = 3
 
-// Coverage, which slows loops down tenfold, is inherited unless it is named.
+// Coverage, which slows loops down tenfold, is inherited unless overridden.
 const env = { ...process.env, NODE_V8_COVERAGE: '', NODE_OPTIONS: '' }
 const script = fileURLToPath(new URL('../support/request-work.ts', import.meta.url))
 const { stdout } = await promisify(execFile)(process.execPath, [script], { env })

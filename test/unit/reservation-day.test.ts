@@ -1,4 +1,4 @@
-// The gate's count of the day, by the clock of the database: a clock that goes back a little opens no second day.
+// The reservation's daily count by the clock of the database: a clock that goes back a little starts no second day.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayOf } from '../../src/domain/key.ts'
@@ -8,7 +8,7 @@ import type { ReservationRequest } from '../../src/store/contract/store.ts'
 const DAY_MS = 86_400_000
 const MIDNIGHT = 20_000 * DAY_MS
 
-test('a clock that goes back over midnight and forth again grants no request of the day twice', () => {
+test('a clock that goes back over midnight and forward again grants no request of the day twice', () => {
   const unit = unitOfWorkOf({ dailyLimit: 3 })
   const times = [
     ...Array<number>(2).fill(MIDNIGHT + 1000),
@@ -23,14 +23,14 @@ test('a clock that goes back over midnight and forth again grants no request of 
   assert.deepEqual([unit.key.day, unit.key.dayCount], [dayOf(MIDNIGHT), 3])
 })
 
-test('the next day begins with none', () => {
+test('the next day starts at zero', () => {
   const unit = unitOfWorkOf({ dailyLimit: 1 })
   const verdicts = [MIDNIGHT - 1, MIDNIGHT - 1, MIDNIGHT, MIDNIGHT].map(now => unit.gate(now))
 
   assert.deepEqual(verdicts, ['reserved', 'daily_spent', 'reserved', 'daily_spent'])
 })
 
-// What a gate for a free row needs of a transaction, and nothing more.
+// The part of a transaction that a reservation for a free row needs.
 function unitOfWorkOf({ dailyLimit }: { readonly dailyLimit: number }) {
   const account = { id: 'acct', status: 'active', available: 0n, held: 0n, spent: 0n, owed: 0n, dirty: false }
   const balances = { id: 'key', version: 1, held: 0n, spent: 0n, creditLimit: null, expiresAt: null, dead: false }

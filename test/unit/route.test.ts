@@ -1,5 +1,5 @@
-// The way of one request through the fleet, and what its tries teach about targets: under a virtual clock, so that waits of
-// minutes are over at once.
+// The route of one request through the targets, and how its attempts affect them: under a virtual clock, so that
+// minutes pass at once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure, refusalFor } from '../../src/domain/failure.ts'
@@ -25,7 +25,7 @@ const limited = (retryAfter?: number) =>
   failing(new Failure('limited', 'status 429', { status: 429, ...(retryAfter === undefined ? {} : { retryAfter }) }))
 const isProbe = (requestId: string) => requestId.startsWith('probe-')
 
-test('a target that is down is found out after five requests and left alone until a probe is answered', async () => {
+test('an unavailable target is detected after five requests and not called until a probe succeeds', async () => {
   const a = member('a', REFUSED)
   const world = openWorld([a, member('b', WELL, 1)])
   for (let i = 0; i < 10; i++) await world.answer()
@@ -50,7 +50,7 @@ test('a target that is down is found out after five requests and left alone unti
   assert.equal(world.alarms.at(-1)?.kind, 'breaker_closed')
 })
 
-test('server errors of one account ask a question without its content, and only its failure opens the breaker', async () => {
+test('server errors of one account send a probe without its content, and only a failed probe opens the breaker', async () => {
   const poisoned = member('a', call => (isProbe(call.requestId) ? WELL : SERVER_ERROR)(call, 0))
   const broken = member('a', SERVER_ERROR)
 
@@ -71,7 +71,7 @@ test('server errors of one account ask a question without its content, and only 
   }
 })
 
-test('server errors that two accounts see open it without a question', async () => {
+test('server errors of two accounts open it without a probe', async () => {
   const world = openWorld([member('a', SERVER_ERROR)])
   for (let i = 0; i < 5; i++) await world.answer({ account: i % 2 === 0 ? 'alice' : 'bob' })
 
@@ -92,7 +92,7 @@ const DISPATCHED: readonly Failure[] = [
 ]
 
 for (const failure of DISPATCHED) {
-  test(`after the request was sent, one account's failures shut nobody out: ${failure.message}`, async () => {
+  test(`after the request was sent, one account's failures affect no other account: ${failure.message}`, async () => {
     const poisoned: Behaviour = ({ requestId, onSent }) => {
       onSent()
       return isProbe(requestId) || !poisoning ? { afterMs: 1 } : { afterMs: 1, failure }
@@ -121,7 +121,7 @@ test('a reset before the request was sent counts at once', async () => {
   assert.deepEqual(world.alarms, [{ kind: 'breaker_opened', provider: 'a', model: 'up' }])
 })
 
-test('a target that was down comes back although one account sends it nothing but requests that hang', async () => {
+test('a target recovers although one account sends only requests that hang', async () => {
   const a = member('a', REFUSED)
   const world = openWorld([a])
   for (let i = 0; i < 5; i++) await world.answer({ account: 'poisoner' })
@@ -138,7 +138,7 @@ test('a target that was down comes back although one account sends it nothing bu
   assert.equal(providerOf(await world.answer({ account: 'neighbour' })), 'a')
 })
 
-test('a probe that is limited or refused asks by the next credential, and none that is limited', async () => {
+test('a rate-limited or rejected probe is repeated with the next credential, never with a limited one', async () => {
   const a = member('a', REFUSED, 0, ['one', 'two', 'three'])
   const world = openWorld([a])
   for (let i = 0; i < 5; i++) await world.answer()
@@ -160,7 +160,7 @@ test('a probe that is limited or refused asks by the next credential, and none t
   assert.deepEqual(probes.map(({ credential }) => credential).toSorted(), ['one', 'three', 'two'])
 })
 
-test('a probe under way decides nothing once a caller has been answered', async () => {
+test('a probe in progress decides nothing once a caller got an answer', async () => {
   const a = member('a', REFUSED)
   const world = openWorld([a])
   for (let i = 0; i < 5; i++) await world.answer()
@@ -174,7 +174,7 @@ test('a probe under way decides nothing once a caller has been answered', async 
   assert.equal(snapshot(world.targets).targets[0]?.state, 'closed')
 })
 
-test('with all open the accounts that ask take turns, and one that asks ten times as often is not tried more often', async () => {
+test('with all breakers open the accounts take turns, and one with ten times the requests is not tried more often', async () => {
   const world = openWorld([member('a', REFUSED)])
   for (let i = 0; i < 5; i++) await world.answer()
   const tried = { poisoner: 0, neighbour: 0, other: 0 }
@@ -193,7 +193,7 @@ test('with all open the accounts that ask take turns, and one that asks ten time
   assert.ok(Math.min(tried.neighbour, tried.other) >= tried.poisoner - 2, JSON.stringify(tried))
 })
 
-test('an account that is not there any more is waited for ten seconds at most', async () => {
+test('an account that has stopped sending is waited for at most ten seconds', async () => {
   const world = openWorld([member('a', REFUSED)])
   for (let i = 0; i < 5; i++) await world.answer()
   world.clock.advance(1000)
@@ -209,7 +209,7 @@ test('an account that is not there any more is waited for ten seconds at most', 
   assert.deepEqual(tried.slice(1), [tried[0] + 1, tried[0] + 2, tried[0] + 3, tried[0] + 4].slice(0, tried.length - 1))
 })
 
-test('a poisoner is asked about at most once in five seconds', async () => {
+test("one account's failures send at most one probe in five seconds", async () => {
   const poisoned: Behaviour = call => (isProbe(call.requestId) ? { afterMs: 1 } : SERVER_ERROR(call, 0))
   const world = openWorld([member('a', poisoned)])
   for (let i = 0; i < 200; i++) {
@@ -221,7 +221,7 @@ test('a poisoner is asked about at most once in five seconds', async () => {
   assert.ok(questions >= 2 && questions <= 3, String(questions))
 })
 
-test('with all open one request a second goes to the least bad, and the others are told when to come again', async () => {
+test('with all breakers open one request a second goes to the best target, and the others get a Retry-After', async () => {
   const world = openWorld([member('a', limited(40)), member('b', limited(20), 1)])
   for (let i = 0; i < 5; i++) await world.answer()
   const before = world.calls.length
@@ -243,7 +243,7 @@ test('with all open one request a second goes to the least bad, and the others a
   assert.equal((await world.answer()).answer.attempts.length, 1)
 })
 
-test('a limit holds until its Retry-After, up to five minutes', async () => {
+test('a rate limit holds until its Retry-After, up to five minutes', async () => {
   const a = member('a', limited(10_000))
   const world = openWorld([a, member('b', WELL, 1)])
   await world.answer()
@@ -256,7 +256,7 @@ test('a limit holds until its Retry-After, up to five minutes', async () => {
   assert.equal(providerOf(await world.answer()), 'a')
 })
 
-test('credentials take turns; a limited one is passed over for that model until its time, and the request is retried by the next', async () => {
+test('credentials are used round-robin; a limited one is skipped for that model until its time, and the request is retried with the next', async () => {
   const a = member('a', WELL, 0, ['one', 'two', 'three'])
   const world = openWorld([a])
   for (let i = 0; i < 6; i++) await world.answer()
@@ -275,7 +275,7 @@ test('credentials take turns; a limited one is passed over for that model until 
   assert.deepEqual(credentials(world).slice(12), ['three', 'one', 'two'])
 })
 
-test('a refused credential is asked about, set aside with one alarm, and comes back by itself', async () => {
+test('a rejected credential is probed, disabled with one alarm, and recovers by itself', async () => {
   const dead = (call: Parameters<Behaviour>[0]) => call.credential?.id === 'one'
   const a = member('a', call => (dead(call) ? UNKNOWN_KEY : WELL)(call, 0), 0, ['one', 'two'])
   const world = openWorld([a])
@@ -299,7 +299,7 @@ test('a refused credential is asked about, set aside with one alarm, and comes b
   assert.deepEqual(new Set(credentials(world).slice(-2)), new Set(['one', 'two']))
 })
 
-test('a 401 that the question does not confirm sets nothing aside, and a 403 never does', async () => {
+test('a 401 that the probe does not confirm disables nothing, and a 403 never does', async () => {
   for (const fault of [UNKNOWN_KEY, FORBIDDEN]) {
     const a = member('a', call => (isProbe(call.requestId) ? { afterMs: 0 } : fault(call, 0)), 0, ['one'])
     const world = openWorld([a])
@@ -309,11 +309,11 @@ test('a 401 that the question does not confirm sets nothing aside, and a 403 nev
     const { targets, credentials: keys } = snapshot(world.targets)
     assert.deepEqual([targets[0]?.state, keys[0]?.state], ['closed', 'active'])
     assert.deepEqual(world.alarms, [])
-    assert.equal(world.calls.filter(({ requestId }) => isProbe(requestId)).length, 1, 'one question in five seconds')
+    assert.equal(world.calls.filter(({ requestId }) => isProbe(requestId)).length, 1, 'one probe in five seconds')
   }
 })
 
-test('a question that is never answered is given up: it opens the breaker and confirms nothing about a credential', async () => {
+test('a probe without an answer times out: it opens the breaker and confirms nothing about a credential', async () => {
   for (const fault of [SERVER_ERROR, UNKNOWN_KEY]) {
     const silent: Behaviour = call => (isProbe(call.requestId) ? { afterMs: 1e9 } : fault(call, 0))
     const world = openWorld([member('a', silent, 0, ['one'])])
@@ -334,7 +334,7 @@ test('a question that is never answered is given up: it opens the breaker and co
   }
 })
 
-test('a provider whose credentials are all dead is no candidate, and the others serve', async () => {
+test('a provider with only invalid credentials is no candidate, and the others serve', async () => {
   const world = openWorld([member('a', UNKNOWN_KEY, 0, ['one']), member('b', WELL, 1)])
   await world.answer()
   await world.run(world.clock.monotonic() + 1000)
@@ -350,7 +350,7 @@ test('a provider whose credentials are all dead is no candidate, and the others 
   )
 })
 
-test('where only limited or dead credentials are left they are used all the same, and an answer revives them', async () => {
+test('if only limited or invalid credentials are left they are still used, and an answer reactivates them', async () => {
   let isWell = false
   const a: Member['behave'] = (upstreamRequest, nowMs) => (isWell ? WELL : UNKNOWN_KEY)(upstreamRequest, nowMs)
   const world = openWorld([member('a', a, 0, ['one'])])
@@ -369,14 +369,14 @@ test('where only limited or dead credentials are left they are used all the same
   )
 })
 
-test('a session keeps its credential while that can serve', async () => {
+test('a session keeps its credential while it can serve', async () => {
   const world = openWorld([member('a', WELL, 0, ['one', 'two', 'three'])])
   for (let i = 0; i < 5; i++) await world.answer({ stickTo: 'session' })
 
   assert.equal(new Set(credentials(world)).size, 1)
 })
 
-test('second tries end with the budget: the reserve and a fifth of the requests', async () => {
+test('retries end with the budget: the reserve and a fifth of the requests', async () => {
   const bounds = { breakerFailuresInARowMax: 1000, breakerRequestsMin: 1000 }
   const world = openWorld([member('a', REFUSED), member('b', WELL, 1)], { bounds })
   let served = 0
@@ -385,7 +385,7 @@ test('second tries end with the budget: the reserve and a fifth of the requests'
   assert.ok(served >= 28 && served <= 30, String(served))
 })
 
-test('after a timeout of a request that was sent, a model that thinks unseen is not tried elsewhere', async () => {
+test('after a timeout of a sent request, a model with hidden reasoning is not tried elsewhere', async () => {
   const timeout = new Failure('timeout', 'no end after 900000 ms')
   for (const [hiddenReasoning, failure, unsent, expected] of [
     [true, timeout, false, ['timeout']],
@@ -403,7 +403,7 @@ test('after a timeout of a request that was sent, a model that thinks unseen is 
   }
 })
 
-test('so is a request that hides what is thought, whatever its model', async () => {
+test('the same holds for a request that hides its reasoning, with any model', async () => {
   const timeout = new Failure('timeout', 'no end after 900000 ms')
   const world = openWorld([member('a', () => ({ afterMs: 1, failure: timeout })), member('b', WELL, 1)])
 
@@ -414,7 +414,7 @@ test('so is a request that hides what is thought, whatever its model', async () 
   assert.deepEqual(outcomes(plain), ['timeout', 'answered'])
 })
 
-test('a prompt that is too long goes on only to a listed model with a longer context', async () => {
+test('a prompt that is too long goes only to a listed model with a longer context', async () => {
   const tooLong = failing(new Failure('rejected', 'status 400', { status: 400, tooLong: true }))
   const members = [member('a', call => (call.model === 'big' ? WELL : tooLong)(call, 0)), member('b', tooLong, 1)]
   const small = modelOf('small', members)
@@ -434,21 +434,21 @@ test('a prompt that is too long goes on only to a listed model with a longer con
   assert.deepEqual(
     world.calls.slice(1).map(({ outputTokens }) => outputTokens),
     [800, 500],
-    'each model gets no higher cap than its own',
+    'each model gets at most its own cap',
   )
 })
 
-test('what breaks after its first content counts against the target', async () => {
+test('an interruption after the first content counts against the target', async () => {
   const world = openWorld([member('a', () => ({ afterMs: 10, lastsMs: 10, breaks: new Failure('reset', 'reset') }))])
   for (let i = 0; i < 19; i++) await world.answer()
   const before = snapshot(world.targets).targets[0]
   for (let i = 0; i < 3; i++) await world.answer()
 
   assert.deepEqual([before?.state, before?.successRate, before?.inFlight, before?.failures], ['closed', 0, 0, 19])
-  assert.equal(world.alarms[0]?.kind, 'breaker_opened', 'it began well each time, and yet too many failed')
+  assert.equal(world.alarms[0]?.kind, 'breaker_opened', 'each answer began, and yet too many failed')
 })
 
-test('rejected requests and connections that had gone stale say nothing about a target', async () => {
+test('rejected requests and stale connections do not affect the health of a target', async () => {
   const a = member('a', failing(new Failure('rejected', 'status 400', { status: 400 })))
   const world = openWorld([a, member('b', WELL, 1)])
   for (let i = 0; i < 30; i++) assert.deepEqual(outcomes(await world.answer()), ['rejected'])
@@ -462,7 +462,7 @@ test('rejected requests and connections that had gone stale say nothing about a 
   assert.deepEqual(world.alarms, [])
 })
 
-test('a try that the budget refuses is not counted as sent', async () => {
+test('an attempt that the budget refuses is not counted as sent', async () => {
   const bounds = { retryReserveMax: 0, retryPercentMax: 0 }
   const world = openWorld([member('a', REFUSED), member('b', WELL, 1)], { bounds })
   await world.answer()
@@ -474,7 +474,7 @@ test('a try that the budget refuses is not counted as sent', async () => {
   ])
 })
 
-test('an answer that was under way before a limit was told does not lift it', async () => {
+test('an answer from before a rate limit does not lift it', async () => {
   const a = member('a', () => ({ afterMs: 500 }), 0, ['one'])
   const world = openWorld([a, member('b', WELL, 1)])
   const early = world.ask()
@@ -486,7 +486,7 @@ test('an answer that was under way before a limit was told does not lift it', as
   assert.equal(providerOf(await world.answer()), 'b')
 })
 
-test("a caller that leaves is nobody's failure, and the next one may try", async () => {
+test('a disconnect is no failure, and the next request may try', async () => {
   const a = member('a', REFUSED)
   const world = openWorld([a])
   for (let i = 0; i < 5; i++) await world.answer()
@@ -507,7 +507,7 @@ test("a caller that leaves is nobody's failure, and the next one may try", async
   assert.equal(providerOf(await world.answer()), 'a')
 })
 
-test('what is known outlives another catalog, but for a provider that has moved and a credential that is new', async () => {
+test('the state survives a new catalog, except for a moved provider and a new credential', async () => {
   const members = [member('stays', REFUSED, 0, ['one']), member('moves', REFUSED, 1)]
   const world = openWorld(members)
   for (let i = 0; i < 6; i++) await world.answer()
@@ -524,11 +524,11 @@ test('what is known outlives another catalog, but for a provider that has moved 
   assert.deepEqual(
     snapshot(world.targets).targets.map(({ provider }) => provider),
     ['moves'],
-    'what the catalog does not name is forgotten',
+    'the state of removed targets is dropped',
   )
 })
 
-test('a bug in an adapter is told as one and leaves nothing in flight', async () => {
+test('an unexpected error in an adapter is reported as such and leaves nothing in flight', async () => {
   const world = openWorld([
     member('a', () => {
       throw new Error('a bug')
@@ -541,7 +541,7 @@ test('a bug in an adapter is told as one and leaves nothing in flight', async ()
   assert.deepEqual([inFlight, failures], [0, 0])
 })
 
-test('the snapshot tells states and times by the wall clock, and no secret', async () => {
+test('the snapshot reports states and wall-clock times, and no secret', async () => {
   const world = openWorld([member('a', REFUSED, 0, ['one'])])
   for (let i = 0; i < 5; i++) await world.answer()
 

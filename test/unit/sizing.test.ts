@@ -1,4 +1,4 @@
-// The sizing table of the documentation is what the script prints, and its arithmetic says what a person would expect.
+// The sizing table of the documentation equals the script's output, and its arithmetic is plausible.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,13 +8,13 @@ import { sizeFor, sizingTable, withTables } from '../../bench/sizing-table.ts'
 
 const document = readFileSync(join(import.meta.dirname, '../../docs/scaling.md'), 'utf8')
 
-test('the document has the table and the inputs that the script prints', () => {
+test("the document has the script's table and inputs", () => {
   assert.ok(document.includes(sizingTable(INPUTS)))
   assert.equal(withTables(document, INPUTS), document, 'npm run sizing -- --write')
   assert.notEqual(withTables(document, { ...INPUTS, redisCpuUs: 1 }), document)
 })
 
-test('ten times the requests are ten times the work, and never fewer than two nodes', () => {
+test('ten times the requests are ten times the work, with at least two nodes', () => {
   const small = sizeFor(1, INPUTS)
   const large = sizeFor(50_000, INPUTS)
   const larger = sizeFor(500_000, INPUTS)
@@ -26,7 +26,7 @@ test('ten times the requests are ten times the work, and never fewer than two no
   assert.ok(larger.postgresTransactionsPerSecond < 2 * 500_000)
 })
 
-test('what is nearest to its limit is named', () => {
+test('the resource closest to its limit is named', () => {
   const slowDisk = { ...INPUTS, postgres: { ...INPUTS.postgres, walBytes: 2500 }, postgresWalBytesMax: 1e6 }
   const manyScripts = { ...INPUTS, redisCpuUs: 1000 }
 

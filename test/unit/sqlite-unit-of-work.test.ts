@@ -1,4 +1,4 @@
-// What the desk on SQLite remembers of open rows: each from its hold to its settlement, and no longer.
+// The unit of work on SQLite caches open rows: each from its hold to its settlement, and no longer.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -12,7 +12,7 @@ import { bill, GATE_ENGINES, openFixture } from '../support/billing-stores.ts'
 
 const [sqlite] = GATE_ENGINES
 
-test('a row is remembered while it is open, and forgotten with its settlement', async () => {
+test('a row is cached while it is open, and removed with its settlement', async () => {
   await using fixture = await openFixture(sqlite!.make, 1000n)
   const sql = sqliteSql(fixture.url, systemClock)
   migrate(sql.db)

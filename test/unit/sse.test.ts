@@ -1,4 +1,4 @@
-// The SSE reader, held equal to a naive one that sees the whole stream at once, however the stream is cut.
+// The SSE reader, compared with a naive one that sees the whole stream at once, for any split of the stream.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -8,7 +8,7 @@ import { SseOverflow, sseReader } from '../../src/lib/sse.ts'
 
 const WIDE = { eventBytesMax: 1024 * 1024 }
 
-test('of 20,000 random streams, cut anywhere, every event is read as by the naive reader', () => {
+test('in 20,000 random streams with random splits, every event is read as by the naive reader', () => {
   const piece = fc.constantFrom(
     ...['data: {"a":1}\n\n', 'data: {"a":1}\r\n\r\n', 'data: x\r\r', 'data:x\n', 'data\n', 'data:  y\n', 'data :z\n'],
     ...[
@@ -58,7 +58,7 @@ test('of 20,000 random streams, cut anywhere, every event is read as by the naiv
   )
 })
 
-test('a stream that comes one byte at a time is read as a whole one', () => {
+test('a stream that arrives byte by byte is read like a whole one', () => {
   const stream = Buffer.from('\ufeff: hi\r\ndata: {"text":"日本 😀"}\r\n\r\nevent: x\ndata: a\ndata: b\n\ndata: [DONE]')
 
   const { events } = read(
@@ -69,7 +69,7 @@ test('a stream that comes one byte at a time is read as a whole one', () => {
   assert.deepEqual(events, ['{"text":"日本 😀"}', 'a\nb', '[DONE]'])
 })
 
-test('a chunk far larger than a window is read, and cuts between windows are not seen', () => {
+test('a chunk far larger than a window is read, and splits between windows have no effect', () => {
   const texts = Array.from({ length: 20_000 }, (_, i) => `{"n":${i},"é":"${'日'.repeat(i % 50)}"}`)
 
   for (const end of ['\n', '\r', '\r\n']) {
@@ -79,17 +79,17 @@ test('a chunk far larger than a window is read, and cuts between windows are not
   }
 })
 
-test('events without data are none, and an empty data line is an event', () => {
+test('events without data are skipped, and an empty data line is an event', () => {
   assert.deepEqual(read([Buffer.from('event: x\n\nid: 1\n\n: c\n\ndata\n\ndata:\n\n')], 1024).events, ['', ''])
 })
 
-test('an event whose blank line never came is handed on at the end', () => {
+test('an event without its blank line is delivered at the end', () => {
   assert.deepEqual(read([Buffer.from('data: a\n\ndata: b\n')], 1024).events, ['a', 'b'])
   assert.deepEqual(read([Buffer.from('data: a\n\ndata: b')], 1024).events, ['a', 'b'])
 })
 
-test('an endless line is given up at the limit, with memory bounded, and the reader stays dead', () => {
-  const reader = sseReader(() => assert.fail('no event is whole'), { eventBytesMax: 1024 * 1024 })
+test('an endless line is aborted at the limit, with bounded memory, and the reader stays closed', () => {
+  const reader = sseReader(() => assert.fail('no event is complete'), { eventBytesMax: 1024 * 1024 })
   const chunk = Buffer.alloc(16 * 1024, 'x')
   let pushed = 0
 
@@ -105,8 +105,8 @@ test('an endless line is given up at the limit, with memory bounded, and the rea
   reader.end()
 })
 
-test('an event of endless small lines is given up at the limit too', () => {
-  const reader = sseReader(() => assert.fail('no event is whole'), { eventBytesMax: 64 * 1024 })
+test('an event of endless small lines is aborted at the limit too', () => {
+  const reader = sseReader(() => assert.fail('no event is complete'), { eventBytesMax: 64 * 1024 })
   const lines = Buffer.from('data\n'.repeat(1000))
   let pushed = 0
 

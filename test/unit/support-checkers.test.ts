@@ -1,4 +1,5 @@
-// The support code's witnesses: OpenAI's own types tell good answers from bad ones, and aimock plays the four cases that matter.
+// The independent checkers of the test support: OpenAI's own types distinguish valid answers from invalid ones, and
+// aimock plays the four important cases.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AIMOCK_CASES, AIMOCK_TEXT, startAimock } from '../support/aimock.ts'
@@ -21,7 +22,7 @@ const CHUNK = {
   choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }],
 }
 
-test('a good completion, chunk and model pass, with extra properties', () => {
+test('a valid completion, chunk and model pass, with extra properties', () => {
   const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost: 0.5 }
   const model = { id: 'a/b', object: 'model', created: 1, owned_by: 'a', pricing: {} }
 
@@ -31,7 +32,7 @@ test('a good completion, chunk and model pass, with extra properties', () => {
   assertModel(model)
 })
 
-test('a bad completion is refused, and the message says where', () => {
+test('an invalid completion is refused, and the message has its path', () => {
   const wrong = [
     [{ ...COMPLETION, id: undefined }, /must have required property 'id'/],
     [{ ...COMPLETION, object: 'chat.completion.chunk' }, /\/object must be equal to constant/],
@@ -44,7 +45,7 @@ test('a bad completion is refused, and the message says where', () => {
   assert.throws(() => assertChunk(COMPLETION), /not a ChatCompletionChunk/)
 })
 
-test('the error chunk of a broken stream is a chunk in all but its finish_reason', () => {
+test('the error chunk of a broken stream is a chunk except for its finish_reason', () => {
   const error = { message: 'm', type: 'upstream_error', param: null, code: 'all_providers_failed' }
   const chunk = { ...CHUNK, choices: [{ index: 0, delta: {}, finish_reason: 'error' }], error }
 
@@ -53,7 +54,7 @@ test('the error chunk of a broken stream is a chunk in all but its finish_reason
   assert.throws(() => assertErrorChunk(CHUNK))
 })
 
-test('aimock answers happily, without usage, with 429, and breaks off', async () => {
+test('aimock answers normally, without usage, with 429, and breaks off', async () => {
   await using aimock = await startAimock()
   const url = `${aimock.url}/chat/completions`
   const body = (content: string) => ({ model: 'm', messages: [{ role: 'user', content }] })

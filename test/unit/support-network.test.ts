@@ -1,4 +1,5 @@
-// The support code's network tools: the fault proxy misbehaves as told, and the raw client sees every byte and every header.
+// The support code's network tools: the fault proxy misbehaves as instructed, and the raw client sees every byte and
+// every header.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
@@ -40,7 +41,7 @@ test('a blackhole holds bytes back until it heals', async () => {
   assert.equal((await waiting).status, 200)
 })
 
-test('a reset cuts open and new connections, and refusal closes the door until it opens again', async () => {
+test('a reset cuts open and new connections, and refuse closes the listener until it is reopened', async () => {
   await using upstream = await startUpstream()
   upstream.script({ delayMs: 5000 })
   await using proxy = await startFaultProxy(upstream.port)
@@ -122,7 +123,7 @@ test('the raw client can send slowly, pipeline, half-close and keep the connecti
   )
 })
 
-test('a paused reader makes the server feel it', async () => {
+test("a paused reader blocks the server's writes", async () => {
   let written = 0
   await using server = await startScripted((_, res) => {
     const piece = Buffer.alloc(64 * 1024)
@@ -146,7 +147,7 @@ test('a paused reader makes the server feel it', async () => {
   assert.equal(written, early)
 })
 
-test('interim and truncated answers are told apart from whole ones', () => {
+test('interim and truncated answers are distinguished from complete ones', () => {
   const bytes = Buffer.from('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc')
 
   const answers = parseAnswers(bytes, true)

@@ -1,4 +1,4 @@
-// The scripted upstream keeps its own promises: what a plan says is what a caller gets and what the journal holds.
+// The scripted upstream follows its plans: caller and journal get what the plan defines.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -29,7 +29,7 @@ test('the default words are one token each, so that journal and tokenizer agree'
   assert.equal(encode(DEFAULT_WORDS.join('')).length, DEFAULT_WORDS.length)
 })
 
-test('the empty plan answers in JSON with exact usage, and the journal says the same', async () => {
+test('the empty plan answers in JSON with exact usage, and the journal agrees', async () => {
   await using upstream = await startUpstream()
 
   const answer = await call(upstream, CHAT)
@@ -45,7 +45,7 @@ test('the empty plan answers in JSON with exact usage, and the journal says the 
   assert.equal(entry?.closedByPeerAt, undefined)
 })
 
-test('the empty plan streams valid chunks, with a usage chunk only for those who ask', async () => {
+test('the empty plan streams valid chunks, with a usage chunk only on request', async () => {
   await using upstream = await startUpstream()
 
   const asked = (await call(upstream, STREAM)).sse
@@ -69,7 +69,7 @@ test('max_tokens cuts the default words', async () => {
   assert.equal(upstream.journal[0]?.tokens.completion, 3)
 })
 
-test('the queue comes before the script of a model, and that before the default', async () => {
+test('the queue takes precedence over the script of a model, and that over the default', async () => {
   await using upstream = await startUpstream()
   upstream.script({ status: 500 })
   upstream.script(entry => ({ words: [String(entry.path)] }), 'm1')
@@ -150,7 +150,7 @@ test('tool calls, reasoning and several choices come in both forms and count as 
   )
 })
 
-test('it dies where told, after exactly that many bytes or chunks', async () => {
+test('it dies after exactly the given number of bytes or chunks', async () => {
   await using upstream = await startUpstream()
 
   await assert.rejects(rawCall(upstream, { resetBeforeHeaders: true }), { code: 'ECONNRESET' })
@@ -185,7 +185,7 @@ test('an error frame ends the stream', async () => {
   assert.equal(sse.done, false)
 })
 
-test('a stalled stream hangs until the caller leaves, and the journal knows when that was', async () => {
+test('a stalled stream hangs until the caller disconnects, and the journal records when', async () => {
   await using upstream = await startUpstream()
   upstream.next({ stallAfterChunks: 3 })
   using stream = await openStream(`${upstream.url}/chat/completions`, { body: STREAM })
@@ -203,7 +203,7 @@ test('a stalled stream hangs until the caller leaves, and the journal knows when
   assert.ok((entry?.closedByPeerAt ?? 0) - leftAt < 100)
 })
 
-test('heads can be anything: redirects, cookies, HTML, 204, exact bodies and exact frames', async () => {
+test('headers can be anything: redirects, cookies, HTML, 204, exact bodies and exact frames', async () => {
   await using upstream = await startUpstream()
 
   const redirect = await rawCall(upstream, { redirectTo: 'http://169.254.169.254/' })
@@ -233,7 +233,7 @@ test('a gzip bomb is small on the wire and large inside', async () => {
   assert.equal(gunzipSync(wire).length, 50_000_000)
 })
 
-test('a caller that never reads holds an endless answer back: nothing piles up', async () => {
+test('a caller that never reads blocks an endless answer: nothing is buffered', async () => {
   await using upstream = await startUpstream()
   for (const plan of [{ chunks: 1_000_000, chunkBytes: 1024 }, { endlessLine: true }] as const) {
     upstream.next(plan)

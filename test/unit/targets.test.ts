@@ -1,5 +1,5 @@
-// A simulated fleet of three upstreams through brown-outs, outages, flapping, slowness and limits: what each strategy makes
-// of it, in figures beside a random choice and an oracle that knows who is well. Printed, and held to what is promised.
+// Three simulated upstreams through brown-outs, outages, flapping, slowness and limits: the results of each strategy,
+// compared with a random choice and an oracle that knows the healthy ones. Printed, and checked against the guarantees.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BOUNDS } from '../../src/config/limits.ts'
@@ -10,7 +10,7 @@ import { type Behaviour, chance, type Doing, type Member, openWorld } from '../s
 
 const SEEDS = [7, 19, 101]
 const PER_SECOND = 25
-// What a request costs the operator there, and how soon it usually begins to answer.
+// The operator's cost of a request there, and the usual time to its first byte.
 const PLAIN = [
   { id: 'a', cost: 1, firstByteMs: 300, priority: 0 },
   { id: 'b', cost: 3, firstByteMs: 150, priority: 1 },
@@ -18,7 +18,7 @@ const PLAIN = [
 ] as const
 type Plain = (typeof PLAIN)[number]
 
-// What befalls an upstream at a moment; undefined: it is well. A question of our own holds no content of a caller's.
+// The fault of an upstream at a moment; undefined: it is healthy. A probe contains no caller's content.
 type Fault = (nowMs: number, random: () => number, isOurs: boolean) => Doing | 'slow' | undefined
 const between =
   (from: number, to: number, doing: Fault): Fault =>
@@ -35,18 +35,18 @@ const often =
 
 type Scenario = {
   readonly fault: () => Fault
-  // How many have it: the one that a strategy likes best, and the one that it likes next.
+  // How many are faulty: the strategy's first choice, or its first two.
   readonly faulty: 1 | 2
   readonly seconds: number
   readonly endsMs: number
 }
 
 const MINUTE = { faulty: 1, seconds: 60, endsMs: 40_000 } as const
-// The breaker of one that is away for so long stays open for as long as a breaker may, and then there are requests enough
+// The breaker of a target that is down for so long stays open for its maximum time, and then there are enough requests
 // to show when it is called again.
 const LONG = { faulty: 1, seconds: 130, endsMs: 90_000 } as const
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
-  'all well': { ...MINUTE, fault: () => () => undefined },
+  'no fault': { ...MINUTE, fault: () => () => undefined },
   'one down': { ...MINUTE, fault: () => between(10_000, 40_000, () => refused) },
   'one cannot be connected to': { ...MINUTE, fault: () => between(10_000, 40_000, () => unconnected) },
   'a brown-out': { ...MINUTE, fault: () => between(10_000, 40_000, often(error)) },
@@ -59,7 +59,7 @@ const LONG_SCENARIOS: Readonly<Record<string, Scenario>> = {
   'not connected to for long': { ...LONG, fault: () => between(10_000, 90_000, () => unconnected) },
   'a long brown-out': { ...LONG, fault: () => between(10_000, 90_000, often(error)) },
 }
-// What may be the input's fault opens no breaker: nothing but the budget stands between it and the upstreams.
+// Failures that the input may have caused open no breaker: only the budget protects the upstreams.
 const FORBIDDING: Readonly<Record<string, Scenario>> = {
   'two forbid most': {
     ...MINUTE,
@@ -69,7 +69,7 @@ const FORBIDDING: Readonly<Record<string, Scenario>> = {
 }
 const ALL = { ...SCENARIOS, ...LONG_SCENARIOS, ...FORBIDDING }
 
-// Fault befalls the one that a strategy likes best: what befalls the others it would hardly notice.
+// The fault is in the strategy's first choice: it would hardly notice one in the others.
 const bestOf = (strategy: Strategy): Plain['id'] => (strategy === 'fastest' ? 'b' : 'a')
 const nextBest = { a: 'b', b: 'a' } as const
 
@@ -102,7 +102,7 @@ test('while one of three targets is down, 999 of 1000 requests are served, by ev
   }
 })
 
-test('with one of three in fault, upstreams get at most a fifth more calls than there are requests', () => {
+test('with one faulty target of three, upstreams get at most a fifth more calls than there are requests', () => {
   for (const strategy of STRATEGIES) {
     for (const scenario of Object.keys({ ...SCENARIOS, ...LONG_SCENARIOS })) {
       for (const { extraLoad } of of(scenario, strategy))
@@ -111,7 +111,7 @@ test('with one of three in fault, upstreams get at most a fifth more calls than 
   }
 })
 
-test('with two of three failing in a way that opens no breaker, second tries end with the budget', () => {
+test('with two of three failing in a way that opens no breaker, retries end with the budget', () => {
   const [scenario] = Object.values(FORBIDDING) as [Scenario]
   const requests = scenario.seconds * PER_SECOND
   const windows = scenario.seconds / BOUNDS.retryWindowSeconds + 1
@@ -128,7 +128,7 @@ test('without faults no request is retried and no probe is sent', () => {
   for (const strategy of STRATEGIES) for (const { extraLoad } of of('all well', strategy)) assert.equal(extraLoad, 0)
 })
 
-test('the cheapest costs at most a tenth more than what an oracle would pay', () => {
+test('the cheapest costs at most a tenth more than an oracle would pay', () => {
   for (const scenario of Object.keys(SCENARIOS)) {
     for (const [ours, oracle] of beside(scenario, 'cheapest', 'oracle')) {
       assert.ok(ours.meanCost <= 1.1 * oracle.meanCost, `${scenario}: ${ours.meanCost} against ${oracle.meanCost}`)
@@ -145,7 +145,7 @@ test('the fastest begins sooner than a random choice, and leaves a target that h
   for (const [ours, oracle] of beside('all well', 'fastest', 'oracle')) assert.ok(ours.p95Ms < 1.5 * oracle.p95Ms)
 })
 
-test('every strategy serves more than a random choice does when something is wrong', () => {
+test('every strategy serves more than a random choice during a fault', () => {
   for (const strategy of STRATEGIES) {
     for (const scenario of ['one down', 'a brown-out', 'flapping', 'one limited']) {
       for (const [ours, random] of beside(scenario, strategy, 'random')) {
@@ -155,7 +155,7 @@ test('every strategy serves more than a random choice does when something is wro
   }
 })
 
-test('a healed target is used again within its probe interval', () => {
+test('a recovered target is used again within its probe interval', () => {
   for (const strategy of STRATEGIES) {
     for (const [scenario, { seconds, endsMs }] of Object.entries(LONG_SCENARIOS)) {
       const most = BOUNDS.breakerOpenMsMax + 2000
@@ -173,11 +173,11 @@ type Figures = {
   readonly p95Ms: number
   readonly extraLoad: number
   readonly retries: number
-  // From the end of the fault to the first answer of the one that had it.
+  // From the end of the fault to the first answer of the faulty target.
   readonly backAfterMs: number
 }
 
-// Where everybody is put to the same test.
+// Where all get the same test.
 type Place = { readonly scenario: Scenario; readonly best: 'a' | 'b'; readonly seed: number }
 
 async function simulate({ scenario, best, seed }: Place, strategy: Strategy): Promise<Figures> {
@@ -218,7 +218,7 @@ async function simulate({ scenario, best, seed }: Place, strategy: Strategy): Pr
   )
 }
 
-// One try each: at random, or by one who knows who is well, and takes the cheapest or the fastest of them.
+// One attempt each: at random, or by an oracle that takes the cheapest or the fastest healthy target.
 function without({ scenario, best, seed }: Place, who: 'random' | 'oracle'): Figures {
   const random = chance(seed)
   const faults = faultsOf(scenario, best)
@@ -275,7 +275,7 @@ function doingOf(
   return { afterMs: plain.firstByteMs * jitter * (found === 'slow' ? 20 : 1), lastsMs: 1000 }
 }
 
-// So many calls a second; the others are told to come back later.
+// At most this number of calls a second; the others get a Retry-After.
 function limitedTo(perSecond: number): Fault {
   let second = -1
   let taken = 0
@@ -311,12 +311,12 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-// Of each seed.
+// For each seed.
 function of(scenario: string, strategy: Strategy): readonly Figures[] {
   return at(scenario, bestOf(strategy), strategy)
 }
 
-// A strategy and whoever it is held against, both in the world of its fault.
+// A strategy and its references, all with the same fault.
 function beside(scenario: string, strategy: Strategy, other: 'random' | 'oracle'): (readonly [Figures, Figures])[] {
   const others = at(scenario, bestOf(strategy), other)
   return of(scenario, strategy).map((ours, index) => [ours, others[index] as Figures])

@@ -1,11 +1,11 @@
-// The token bucket: over any stretch of time it lets its limit and the refill of that time through, never more, whatever
-// is taken, given back, looked at or changed meanwhile, and never less to who comes in time.
+// The token bucket: over any time it admits its limit and the refill of that time, never more, whatever is taken,
+// returned, read or changed meanwhile, and never less to a paced caller.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Bucket, fullBucket, giveBack, isFull, standing, take, waitSeconds } from '../../src/lib/token-bucket.ts'
 
-// Room for the rounding of floating point, far below one token.
+// A margin for floating-point rounding, far below one token.
 const GRAIN = 1e-6
 
 const limits = fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 10_000_000 }))
@@ -32,7 +32,7 @@ test('over any window, at most the limit and its refill are admitted', () => {
   )
 })
 
-test('who keeps to the pace of the limit is never refused', () => {
+test('a caller at the pace of the limit is never refused', () => {
   fc.assert(
     fc.property(limits, fc.array(fc.double({ min: 1, max: 5, noNaN: true }), { maxLength: 50 }), (limit, paces) => {
       const bucket = fullBucket(limit, 0)
@@ -47,7 +47,7 @@ test('who keeps to the pace of the limit is never refused', () => {
   )
 })
 
-test('a refused caller is served after the time it was told, and not well before', () => {
+test('a refused caller is served after its Retry-After, and not long before', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1000 }), fc.double({ min: 0, max: 100, noNaN: true }), (limit, laterMs) => {
       const bucket: Bucket = { tokens: 0, limit, at: 0 }
@@ -95,7 +95,7 @@ test('under limits that only rise, or only fall, no more is admitted than the hi
   )
 })
 
-test('under limits that change at random, each stretch of one limit keeps to that limit', () => {
+test('under limits that change at random, each period of one limit keeps to that limit', () => {
   const stretch = fc.record({ limit: fc.integer({ min: 1, max: 40 }), steps: fc.array(step, { maxLength: 8 }) })
   fc.assert(
     fc.property(fc.array(stretch, { maxLength: 12 }), stretches => {
@@ -112,7 +112,7 @@ test('under limits that change at random, each stretch of one limit keeps to tha
   )
 })
 
-test('looking changes nothing, and says when the bucket is full again', () => {
+test('reading changes nothing, and reports when the bucket is full again', () => {
   fc.assert(
     fc.property(limits, fc.nat(20), fc.array(fc.nat(500), { maxLength: 20 }), (limit, taken, looks) => {
       const [looked, alone] = [fullBucket(limit, 0), fullBucket(limit, 0)]
@@ -135,7 +135,7 @@ test('looking changes nothing, and says when the bucket is full again', () => {
   )
 })
 
-test('giving back fills no bucket beyond its limit', () => {
+test('returning tokens fills no bucket beyond its limit', () => {
   const bucket = fullBucket(2, 0)
   take(bucket, 2, 0)
 
@@ -145,7 +145,7 @@ test('giving back fills no bucket beyond its limit', () => {
   assert.deepEqual([take(bucket, 2, 0), take(bucket, 2, 0), take(bucket, 2, 0)], [true, true, false])
 })
 
-test('a clock that jumps back refills nothing and locks nobody out', () => {
+test('a clock that jumps back refills nothing and blocks nobody', () => {
   const bucket: Bucket = { tokens: 0, limit: 60, at: 7_200_000 }
 
   assert.equal(take(bucket, 60, 0), false)
@@ -154,7 +154,7 @@ test('a clock that jumps back refills nothing and locks nobody out', () => {
 
 type Step = { readonly afterMs: number; readonly tries: number; readonly returns: number; readonly looks: boolean }
 
-// The times at which something was admitted and not given back.
+// The times at which a request was admitted and not returned.
 function run(limit: number, steps: readonly Step[], bucket = fullBucket(limit, 0), startedAt = 0): number[] {
   const admittedAt: number[] = []
   let now = startedAt

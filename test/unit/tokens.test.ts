@@ -1,4 +1,4 @@
-// Token counts: exact where they can be, bounded in time whatever the text is, and fair between callers.
+// Token counts: exact if possible, bounded in time for any text, and fair between callers.
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -93,7 +93,7 @@ test('special tokens, lone surrogates, NUL and emoji are text like any other', a
   await counter.close()
 })
 
-test('four megabytes of one letter, or of spaces, are counted in a bounded time', async () => {
+test('four megabytes of one letter, or of spaces, are counted in bounded time', async () => {
   const counter = tokenCounter({ timeoutMs: LONG_MS })
 
   for (const letter of ['a', ' ', '\n', '日']) {
@@ -105,7 +105,7 @@ test('four megabytes of one letter, or of spaces, are counted in a bounded time'
   await counter.close()
 })
 
-test('a text over eight megabytes is not counted but estimated at half its bytes', async () => {
+test('a text over eight megabytes is estimated at half its bytes instead of counted', async () => {
   const counter = tokenCounter({ timeoutMs: LONG_MS })
 
   assert.partialDeepStrictEqual(await counter.count('a'.repeat(8 * 1024 * 1024 + 1), 'a'), {
@@ -116,7 +116,7 @@ test('a text over eight megabytes is not counted but estimated at half its bytes
   await counter.close()
 })
 
-test('past the time cap the answer is half the bytes, and a thread that was only loading serves the next', async () => {
+test('past the time cap the result is half the bytes, and a thread that was only loading serves the next', async () => {
   const counter = tokenCounter({ timeoutMs: 200 })
   const slow = randomLetters(4_000_000)
   const began = systemClock.monotonic()
@@ -129,8 +129,9 @@ test('past the time cap the answer is half the bytes, and a thread that was only
   await counter.close()
 })
 
-test('a thread stuck on one text is ended, and the others get their answer from a new one or at their own cap', async () => {
-  // Far longer than two words take on a busy machine, and far shorter than this slice of rare letters takes on a quick one.
+test('a thread stuck on one text is ended, and the others get their result from a new one or at their own cap', async () => {
+  // Far longer than two words take on a busy machine, and far shorter than this slice of rare characters takes on a
+  // fast one.
   const counter = tokenCounter({ timeoutMs: 25 })
   await untilExact(counter, 'hello world')
   const slow = randomLetters(16_000, 0x4e00, 20_000)
@@ -143,7 +144,7 @@ test('a thread stuck on one text is ended, and the others get their answer from 
   await counter.close()
 })
 
-test('a small text does not wait for a large one that came before it', async () => {
+test('a small text does not wait for an earlier large one', async () => {
   const counter = tokenCounter({ timeoutMs: LONG_MS })
   await counter.count('warm', 'a')
   const order: string[] = []
@@ -173,7 +174,7 @@ test('an owner with one text does not wait for the many of another owner', async
   await counter.close()
 })
 
-test('many texts at once are each given their own count', async () => {
+test('many concurrent texts each get their own count', async () => {
   const counter = tokenCounter({ timeoutMs: LONG_MS })
   const texts = Array.from({ length: 500 }, (_, i) => `${PROSE} number ${i} `.repeat(1 + (i % 7)))
 
@@ -186,7 +187,7 @@ test('many texts at once are each given their own count', async () => {
   await counter.close()
 })
 
-test('after an idle time the thread is gone, and comes back when needed', async () => {
+test('after an idle time the thread ends, and is restarted when needed', async () => {
   const counter = tokenCounter({ timeoutMs: LONG_MS, idleMs: 20 })
 
   assert.equal((await counter.count('hello world', 'a')).exact, true)
@@ -195,7 +196,7 @@ test('after an idle time the thread is gone, and comes back when needed', async 
   await counter.close()
 })
 
-test('closing answers whoever waits, and whoever comes later, with half the bytes', async () => {
+test('closing resolves current and later calls with half the bytes', async () => {
   const counter = tokenCounter({ timeoutMs: LONG_MS })
   const waiting = [counter.count('abcd', 'a'), counter.count('abcdef', 'a')]
 
@@ -224,7 +225,7 @@ function reference(text: string): number {
   return countTokens(text, { disallowedSpecial: new Set() })
 }
 
-// The worst there is: one long word that nothing remembers.
+// The worst case: one long word that no cache has.
 function randomLetters(length: number, first = 97, letters = 26): string {
   let seed = 12345
   const unit = () => {

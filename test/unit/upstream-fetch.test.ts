@@ -1,5 +1,5 @@
-// What stands in for fetch, against a server that writes exact bytes: what came is read before a trouble is heard of, only
-// the configured host is called, and who gives up is let go.
+// The replacement for fetch, against a server that writes exact bytes: received data is read before an error is
+// reported, only the configured host is called, and an abort cancels the call.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -17,13 +17,13 @@ import { until } from '../support/until.ts'
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
 const init = { method: 'POST', body: '{}', headers: { 'X-A': 'b', Host: 'evil', 'user-agent': 'other' } }
 
-test('what came before a connection broke is read before the failure, even through streams of others', async () => {
+test('data from before a connection broke is read before the failure, also through third-party streams', async () => {
   for (const through of [0, 4]) {
     await using fixture = await openFixture(socket => socket.end(`${HEAD}5\r\nhello\r\n5\r\nworld\r\n`))
     const { body } = await fixture.send(`${fixture.origin}/x`, init)
     let stream = body as ReadableStream<Uint8Array>
     for (let i = 0; i < through; i++) stream = stream.pipeThrough(slowly())
-    // The connection has broken before anybody reads.
+    // The connection has broken before anything is read.
     await setTimeout(50)
     const heard: string[] = []
 
@@ -44,7 +44,7 @@ test('the content type is case-insensitive', async () => {
   assert.deepEqual([heard.join(''), failure], ['hello', undefined])
 })
 
-test('headers are those of the caller but for what the wire writes itself', async () => {
+test("headers are the caller's, except for those that the client writes itself", async () => {
   await using fixture = await openFixture(socket => socket.end(`${HEAD}0\r\n\r\n`))
 
   await fixture.send(`${fixture.origin}/x?y=z`, init)
@@ -57,7 +57,7 @@ test('headers are those of the caller but for what the wire writes itself', asyn
   )
 })
 
-test('another host is not called, whatever it is asked for', async () => {
+test('no other host is called, whatever is requested', async () => {
   await using fixture = await openFixture(() => undefined)
 
   await assert.rejects(fixture.send('http://127.0.0.1:1/x', init), { kind: 'refused' })
@@ -65,7 +65,7 @@ test('another host is not called, whatever it is asked for', async () => {
   assert.equal(fixture.received.length, 0)
 })
 
-test('who gives up is let go, before an answer and in the middle of one', async () => {
+test('an abort cancels the call, before an answer and during one', async () => {
   for (const answer of ['', `${HEAD}5\r\nhello\r\n`]) {
     await using fixture = await openFixture(socket => socket.write(answer))
     const stop = new AbortController()
@@ -82,7 +82,7 @@ test('who gives up is let go, before an answer and in the middle of one', async 
   }
 })
 
-test('an error is read no further than its bound, and means what the caller of this says', async () => {
+test("an error body is read up to its bound, and classified by the caller's function", async () => {
   const head = `HTTP/1.1 418 No\r\nretry-after: 3\r\ncontent-length: 1000000\r\n\r\n`
   await using fixture = await openFixture(socket => socket.write(`${head}${'x'.repeat(200_000)}`))
 
@@ -99,7 +99,7 @@ function slowly(): TransformStream<Uint8Array, Uint8Array> {
   })
 }
 
-test('a whole answer past 64 KiB waits for memory, is read on when there is some, and keeps it until it is released', async () => {
+test('a whole answer beyond 64 KiB waits for memory, continues when there is some, and keeps it until it is released', async () => {
   const memory = answerMemory({ bytesMax: 1_000_000, bytesMaxPerAccount: 1_000_000 })
   const other = memory.open('b', () => undefined)
   other.take(950_000)
@@ -141,7 +141,7 @@ async function readInto(heard: string[], stream: ReadableStream<Uint8Array>): Pr
   return undefined
 }
 
-// One server that answers each request with exact bytes, and a stand-in for fetch that may call it.
+// A server that answers each request with exact bytes, and a replacement for fetch that may call it.
 async function openFixture(answer: (socket: Socket) => void, setup: Partial<FetchSetup> = {}) {
   const received: string[] = []
   const closed = Promise.withResolvers<void>()

@@ -1,5 +1,5 @@
-// The table of usage columns is complete: every field of a row's records and every column of the schema is in it, with its type. The
-// fields are proven by the compiler, the columns by the schema itself.
+// The table of usage columns is complete: it has every field of a row's records and every column of the schema, with
+// its type. The compiler proves the fields, the schema the columns.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Nano } from '../../src/domain/credits.ts'
@@ -32,7 +32,7 @@ type At<T, P extends string> = P extends `${infer Head}.${infer Rest}`
     ? T[P]
     : never
 
-// What a column of each type holds in a record, and in a record that is read for a report.
+// The type of a column in a record, and in a record that is read for a report.
 type Held = {
   text: string
   'text?': string | null
@@ -45,7 +45,7 @@ type Held = {
 }
 type Reported = Omit<Held, 'json?'> & { 'json?': readonly object[] }
 
-// Fields whose type in the record is not that of their column; none.
+// Fields whose type in the record differs from their column's; none.
 type Misfits<T, Types extends Record<Column['type'], unknown>> = {
   [C in Extract<Column, { field: Leaves<T> }> as C['column']]: At<T, C['field']> extends Types[C['type']]
     ? never
@@ -53,7 +53,7 @@ type Misfits<T, Types extends Record<Column['type'], unknown>> = {
 }[Extract<Column, { field: Leaves<T> }>['column']]
 
 test('the compiler finds every field of every record in the table, with its type', () => {
-  // A report has every field, and what it tells operators has every column but those of the store alone.
+  // A report has every field, and operators see every column except those of the store alone.
   true satisfies Equal<Leaves<UsageRow>, Field>
   true satisfies Equal<keyof OperatorUsageObject, Extract<Column, { field: string }>['column'] | 'object'>
   // Each record has the fields that are written with it.
@@ -83,7 +83,7 @@ test('the table has the columns of the schema, each once', () => {
   )
 })
 
-test('a row that is inserted writes the fields of its record and no others', () => {
+test('an inserted row writes exactly the fields of its record', () => {
   const facts = [
     'requestId',
     'clientRequestId',

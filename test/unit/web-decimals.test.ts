@@ -1,10 +1,10 @@
-// What the dashboard does to amounts before people see them or send them: digits are moved and grouped, never computed.
+// The dashboard's formatting of amounts: digits are moved and grouped, never computed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { groupDecimal, isZero, readDecimal, shiftDecimal } from '../../web/src/format/decimals.ts'
 
-test('amounts keep every digit and get groups and two places', () => {
+test('amounts keep every digit and get grouping and two decimals', () => {
   const shown = ['0', '1234567.5', '-0.000000001', '9000000000.123456789', '1000'].map(text => groupDecimal(text))
 
   assert.deepEqual(shown, ['0.00', '1,234,567.50', '−0.000000001', '9,000,000,000.123456789', '1,000.00'])
@@ -28,7 +28,7 @@ test('a price per token becomes one per million and back without losing a digit'
   )
 })
 
-test('what is no plain decimal is shown as it came and read as nothing', () => {
+test('anything but a plain decimal is shown unchanged and parsed as nothing', () => {
   for (const text of ['1e5', 'NaN', '1,5', '--1', '.', '1.', '']) {
     assert.equal(readDecimal(text), undefined, text)
     assert.equal(groupDecimal(text), text)

@@ -1,4 +1,4 @@
-// A word that is counted is a word to tokenizers too: none has fewer tokens than words.
+// A counted word is a word for tokenizers too: no text has fewer tokens than words.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base'
@@ -30,6 +30,6 @@ for (const [name, text] of Object.entries(TEXTS)) {
   })
 }
 
-test('it counts no further than asked', () => {
+test('it stops at the given maximum', () => {
   assert.equal(wordCount('a b c d', 2), 2)
 })

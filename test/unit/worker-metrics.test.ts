@@ -1,4 +1,4 @@
-// The metrics of several processes as one: what a worker had counted stays when it ends.
+// The metrics of several processes as one: the counts of a worker stay when it ends.
 import assert from 'node:assert/strict'
 import type { Worker } from 'node:cluster'
 import { EventEmitter } from 'node:events'
@@ -8,7 +8,7 @@ import type { FromParent } from '../../src/server/cluster/worker.ts'
 import type { MetricJson } from '../../src/telemetry/metrics.ts'
 import { until } from '../support/until.ts'
 
-test('of workers that end together the counters of each stay in the sum, at once and for good', async () => {
+test('when workers end together the counters of each stay in the sum, at once and permanently', async () => {
   const gatherer = metricGatherer()
   const asker = workerThatCounted(1)
   const others = [10, 100, 1000].map(workerThatCounted)
@@ -21,7 +21,7 @@ test('of workers that end together the counters of each stay in the sum, at once
   assert.equal(await asker.gather(), 1111)
 })
 
-// As the parent sees one: it answers when it is measured, and may ask for the sum of all.
+// As the primary sees one: it answers when it is measured, and may request the sum of all.
 function workerThatCounted(count: number) {
   const sums: number[] = []
   const worker = Object.assign(new EventEmitter(), {
@@ -37,7 +37,7 @@ function workerThatCounted(count: number) {
     async gather(): Promise<number | undefined> {
       const before = sums.length
       worker.emit('message', { turnpike: 'gather', id: before })
-      await until('the sum has come', () => sums.length > before)
+      await until('the sum has arrived', () => sums.length > before)
       return sums.at(-1)
     },
   }
