@@ -5,7 +5,7 @@ import { formatPrice } from '../domain/credits.ts'
 import { fetchesMedia } from '../domain/remote-media.ts'
 import type { CredentialView, TargetView } from '../domain/routing.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
-import { snakeCase } from '../lib/snake-case.ts'
+import { snakeCase } from '../lib/text.ts'
 import type { ModelEntry, ProviderEntry } from '../store/contract/catalog.ts'
 
 // An operator's input: the configuration file's format, in JSON.

@@ -4,8 +4,7 @@ import { SECRET_BYTES } from '../domain/key.ts'
 import { type Operator, RESERVED_NAMES, type Role } from '../domain/operator.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
 import { encodeBase62 } from '../lib/base62.ts'
-import type { OperatorPatch, Operators } from '../store/contract/access.ts'
-import type { Actor, Page } from '../store/contract/operator.ts'
+import type { Actor, OperatorPatch, Operators, Page } from '../store/contract/operator.ts'
 import { conflict, type List, listOf, readName, unknown, wrong } from './input.ts'
 
 export type OperatorObject = {

@@ -5,8 +5,7 @@ import { SECRET_BYTES } from '../domain/key.ts'
 import { idleExpiresAt, type Operator, type Session } from '../domain/operator.ts'
 import { isoTime } from '../domain/wire-time.ts'
 import { encodeBase62 } from '../lib/base62.ts'
-import type { Sessions } from '../store/contract/access.ts'
-import type { Actor, Page } from '../store/contract/operator.ts'
+import type { Actor, Page, Sessions } from '../store/contract/operator.ts'
 import { type List, listOf, unknown } from './input.ts'
 
 export type SessionObject = {

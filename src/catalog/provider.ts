@@ -19,7 +19,7 @@ import {
   sdkBaseUrl,
 } from '../domain/presets.ts'
 import { usuallyFetches } from '../domain/remote-media.ts'
-import { withoutTrailing } from '../lib/trailing.ts'
+import { withoutTrailing } from '../lib/text.ts'
 import type { ProviderInput } from './schema.ts'
 
 // Credentials stay in memory: they are not stored for a provider that a file declares.

@@ -1,5 +1,5 @@
 // The variables that single commands read, without the whole configuration: a command need not load what only a server uses.
-import { withoutTrailing } from '../lib/trailing.ts'
+import { withoutTrailing } from '../lib/text.ts'
 import { BadConfig } from './bad-config.ts'
 import { dataDirOf, read, token } from './env.ts'
 

@@ -1,5 +1,5 @@
 // Money: whole nano-credits for amounts, whole pico-credits for prices, both bigint, so that a float never touches either.
-import { withoutTrailing } from '../lib/trailing.ts'
+import { withoutTrailing } from '../lib/text.ts'
 
 declare const unit: unique symbol
 

@@ -5,7 +5,7 @@ import { type RecordNeeds, type RefusedRequest, recordRefusal } from '../admit/r
 import type { Pass } from '../domain/handoff.ts'
 import { REFUSALS, Refusal } from '../domain/refusal.ts'
 import { type BillingStore, StoreUnavailable } from '../store/contract/store.ts'
-import type { RequestReport, Served } from '../telemetry/request-report.ts'
+import type { RequestReport, Served } from '../telemetry/request-log.ts'
 import type { HttpRequest, HttpResponse } from './http-types.ts'
 import { type CallNeeds, type HttpCall, openCall } from './request.ts'
 import { commonHeaders, costHeader, type RequestContext, type ResponseNeeds, sendRefusal } from './response.ts'

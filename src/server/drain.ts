@@ -1,6 +1,7 @@
 // Graceful shutdown: ready reports 503 at once, requests are still served for a while, then the listener closes, open requests
 // get their time, and the remaining ones are ended with an error. A second signal hurries. Drained means booked: settlements that
 // the store has not accepted yet are waited for last.
+import { isatty } from 'node:tty'
 import { Failure } from '../domain/failure.ts'
 import type { InFlight } from '../http/router.ts'
 import type { HttpServer } from '../http/server.ts'
@@ -116,4 +117,19 @@ function sleep(ms: number): Promise<void> {
 // The loser of a race must not keep the process alive: a drained process ends at once.
 function atMost(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms).unref())
+}
+
+// SIGHUP has two meanings: a supervisor or a person requests a reload, or the terminal that started the process has closed. After
+// the second nobody can stop the process, so it ends as by Ctrl-C.
+export function onHangUp(reload: () => void): void {
+  const terminals = [0, 1, 2].filter(fd => isatty(fd))
+  let isOver = false
+  process.on('SIGHUP', () => {
+    // The kernel and the shell may both send it: a second one must not hurry the drain.
+    if (isOver) return
+    // A closed terminal is no longer a TTY.
+    if (terminals.every(fd => isatty(fd))) return reload()
+    isOver = true
+    process.kill(process.pid, 'SIGINT')
+  })
 }

@@ -2,8 +2,8 @@
 // idle.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { wordsOf } from '../lib/error-text.ts'
-import type { Maintenance } from '../store/contract/maintenance.ts'
+import { wordsOf } from '../lib/text.ts'
+import type { Maintenance } from '../store/contract/store.ts'
 import type { ServerContext } from './context.ts'
 
 // Returns a function that stops it and waits for the current step.

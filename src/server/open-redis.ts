@@ -1,9 +1,7 @@
 // Opens Redis, if configured: the buckets shared by the nodes, and the hints between them. Without it each node counts by itself.
-
 import type { Hint, SharedBuckets } from '../store/contract/buckets.ts'
-import { canCount, redisBuckets } from '../store/redis/buckets.ts'
+import { canCount, publishHint, redisBuckets, subscribeHints } from '../store/redis/buckets.ts'
 import { openRedisLink } from '../store/redis/connection.ts'
-import { publishHint, subscribeHints } from '../store/redis/hints.ts'
 import type { ServerContext } from './context.ts'
 
 export type SharedLimits = {

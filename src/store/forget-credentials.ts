@@ -3,7 +3,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Actor } from './contract/operator.ts'
 import { DATABASE_TIME, openPostgresSql } from './postgres/sql.ts'
-import { stepRevision } from './sql/catalog/revision.ts'
+import { stepRevision } from './sql/catalog/rows.ts'
 import { appendEvent } from './sql/events.ts'
 import { int, type Sql } from './sql/sql.ts'
 import { sqliteSql } from './sqlite/sql.ts'

@@ -1,7 +1,7 @@
 // Rolls up past hours: claims them, reads their sums and writes them, then the totals and days. Reading and writing may use
 // different connections, since writes are checked against versions. See docs/decisions/usage-reports.md.
-import type { Maintenance } from './contract/maintenance.ts'
-import type { Pending } from './sql/usage/hour-rows.ts'
+import type { Maintenance } from './contract/store.ts'
+import type { Pending } from './sql/usage/hour-columns.ts'
 import type { Hours } from './sql/usage/hours.ts'
 
 // Per call, so that a drain need not wait long.

@@ -3,8 +3,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import type { FailureKind } from '../domain/failure.ts'
 import type { TargetsView } from '../domain/routing.ts'
+import type { RequestReport } from './request-log.ts'
 import { requestMetrics } from './request-metrics.ts'
-import type { RequestReport } from './request-report.ts'
 import { targetMetrics } from './target-metrics.ts'
 
 export type Metrics = {

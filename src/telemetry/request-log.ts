@@ -1,7 +1,28 @@
-// The log line of a request: who, what, how long, how much; never a secret, a prompt or an answer. Built directly as text, since
-// it is written for every request; external values are quoted as JSON.
-import { formatCredits } from '../domain/credits.ts'
-import type { RequestReport } from './request-report.ts'
+// What is known of a request once it has been answered, and the log line that is made from it.
+import { formatCredits, type Nano, type Tokens } from '../domain/credits.ts'
+import type { Call } from '../domain/handoff.ts'
+import type { AuthenticatedKey } from '../domain/key.ts'
+import type { Endpoint, Outcome } from '../domain/usage.ts'
+
+export type RequestReport = Served & {
+  readonly call: Pick<Call, 'requestId' | 'clientRequestId' | 'address'>
+  readonly endpoint: Endpoint
+  readonly caller: AuthenticatedKey | undefined
+  readonly ms: number
+}
+
+// The part that the endpoint knows.
+export type Served = {
+  readonly status: number
+  readonly outcome: Outcome
+  readonly model?: string | undefined
+  readonly provider?: string | null | undefined
+  readonly stream?: boolean
+  readonly tokens?: Tokens
+  readonly cost?: Nano
+  readonly errorCode?: string | undefined
+  readonly firstByteMs?: number | undefined
+}
 
 export function requestLine(report: RequestReport): string {
   const { call, tokens } = report

@@ -2,7 +2,7 @@
 import type { Metric, Registry } from '@prometheus-io/client'
 import type { Endpoint } from '../domain/usage.ts'
 import { type Count, type FastMetric, fastCounter, fastHistogram, type Spread } from './fast-metrics.ts'
-import type { RequestReport } from './request-report.ts'
+import type { RequestReport } from './request-log.ts'
 
 export type RequestMetrics = { request(report: RequestReport): void; keyCache(hit: boolean): void }
 

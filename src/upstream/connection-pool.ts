@@ -1,7 +1,16 @@
 // An HTTP client over connections that are kept open: which connection a request takes, when silence ends it, and how many
 // connections there may be. What carries the bytes is a Transport, so these rules are the same for every client.
 import { Failure } from '../domain/failure.ts'
-import { type Connection, dueMs, type Exchange, keepAliveMs, type OpenTransport, timeoutMessage } from './connection.ts'
+import {
+  type Connection,
+  dueMs,
+  type Exchange,
+  type IdleConnections,
+  idleConnections,
+  keepAliveMs,
+  type OpenTransport,
+  timeoutMessage,
+} from './connection.ts'
 import { BadResponse, type Circumstances, ConnectTimeout, failureOf } from './connection-failure.ts'
 import type {
   HttpClient,
@@ -11,7 +20,6 @@ import type {
   ResponseHeaders,
   ResponseStream,
 } from './http-client.ts'
-import { type IdleConnections, idleConnections } from './idle-connections.ts'
 
 const IDLE_MS = 20_000
 // An upstream that sends a second response mostly does so at once: a connection that was idle for a moment has nothing left

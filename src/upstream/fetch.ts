@@ -2,9 +2,15 @@
 // Failures. Only a 200 becomes a Response; everything else is a Failure before the package sees it. See
 // docs/decisions/provider-protocols.md.
 import { Failure } from '../domain/failure.ts'
-import type { HttpClient, HttpClientRequest, ResponseHandler, ResponseHeaders, ResponseStream } from './http-client.ts'
+import {
+  type HttpClient,
+  type HttpClientRequest,
+  headerLines,
+  type ResponseHandler,
+  type ResponseHeaders,
+  type ResponseStream,
+} from './http-client.ts'
 import type { UpstreamError } from './openai/error.ts'
-import { headerLines } from './request-head.ts'
 import { type AnswerBounds, answerGuard, type Guard, shapeGuard } from './response-guard.ts'
 import { type ErrorBody, errorBody, unlikeAnswer } from './response-head.ts'
 import type { AnswerReservation } from './response-memory.ts'

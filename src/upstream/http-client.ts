@@ -60,3 +60,14 @@ export type ResponseHandler = {
 export type ResponseHeaders = ReadonlyMap<string, string>
 
 export type ResponseStream = { pause(): void; resume(): void; abort(): void }
+
+// Whatever its source, a header stays one line.
+export function headerLines(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => {
+      if (/[^!#$%&'*+.^_`|~0-9A-Za-z-]/.test(name) || /[^\t\x20-\x7e]/.test(value))
+        throw new Error(`the header ${name.slice(0, 64)} holds an odd character`)
+      return `${name}: ${value}\r\n`
+    })
+    .join('')
+}

@@ -11,7 +11,7 @@ import type { UsageObject } from '../../src/domain/usage-wire.ts'
 import { csvLine } from '../../src/http/admin/usage.ts'
 import { clientAddress, parseCidrs } from '../../src/lib/ip-address.ts'
 import { guardText } from '../../src/lib/json-guard.ts'
-import { withoutTrailing } from '../../src/lib/trailing.ts'
+import { withoutTrailing } from '../../src/lib/text.ts'
 import { countWords, wordEnds } from '../../src/upstream/demo.ts'
 import { charactersOf, everyPattern } from './patterns.ts'
 

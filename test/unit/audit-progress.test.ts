@@ -1,7 +1,7 @@
 // The progress of an audit, reported at intervals and not for every row.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { watched } from '../../src/store/audit/progress.ts'
+import { watched } from '../../src/store/audit/passes.ts'
 
 test('every row is read, and every thousandth is reported with the total, over all passes', () => {
   const told: (readonly [number, number])[] = []

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BadConfig } from '../../src/config/bad-config.ts'
 import { mayUseFastPath, readNetwork } from '../../src/config/env.ts'
-import { proxyFor } from '../../src/upstream/proxies.ts'
+import { proxyFor } from '../../src/upstream/open-client.ts'
 
 test('the fast path is on unless TURNPIKE_FAST_PATH=0, and never on Windows', () => {
   assert.deepEqual(

@@ -1,8 +1,8 @@
 // The cache of open rows: each in one slot, and never one for another.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openRows } from '../../src/store/billing/open-rows.ts'
 import type { UsageRecord } from '../../src/store/billing/transitions.ts'
+import { openRows } from '../../src/store/sqlite/unit-of-work.ts'
 
 function page(requestId: string): UsageRecord {
   return { requestId, state: 'open', accountId: 'a', keyId: 'k', hold: 1n, cost: 0n, checkpoint: null, createdAt: 0 }

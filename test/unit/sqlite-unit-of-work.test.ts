@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
-import { openRows } from '../../src/store/billing/open-rows.ts'
 import { applyOp } from '../../src/store/billing/transitions.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { sqliteSql } from '../../src/store/sqlite/sql.ts'
 import { billingStatements } from '../../src/store/sqlite/statements.ts'
-import { openUnitOfWork } from '../../src/store/sqlite/unit-of-work.ts'
+import { openRows, openUnitOfWork } from '../../src/store/sqlite/unit-of-work.ts'
 import { bill, GATE_ENGINES, openFixture } from '../support/billing-stores.ts'
 
 const [sqlite] = GATE_ENGINES

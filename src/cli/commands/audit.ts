@@ -1,5 +1,4 @@
 // `turnpike audit`: checks the billing invariants of the database.
-
 import { createReadStream, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pipeline, type Readable } from 'node:stream'
@@ -8,8 +7,7 @@ import { createGunzip } from 'node:zlib'
 import { loadDatabaseUrl, loadDataDir } from '../../config/command-env.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { auditDatabase } from '../../store/audit/audit.ts'
-import { auditLog, type LogReport, type RowLookup } from '../../store/audit/log.ts'
-import { withPostgresRows, withSqliteRows } from '../../store/audit/log-rows.ts'
+import { auditLog, type LogReport, type RowLookup, withPostgresRows, withSqliteRows } from '../../store/audit/log.ts'
 import type { AuditOptions, AuditReport } from '../../store/audit/passes.ts'
 import { auditPostgres } from '../../store/audit/postgres.ts'
 import { DATABASE_FILE } from '../../store/sqlite/lock.ts'

@@ -2,7 +2,7 @@
 import type { EndpointRule } from '../../admit/authorize.ts'
 import { type Reserved, type ReserveNeeds, reserve } from '../../admit/reserve.ts'
 import type { Pass } from '../../domain/handoff.ts'
-import type { Served } from '../../telemetry/request-report.ts'
+import type { Served } from '../../telemetry/request-log.ts'
 import { commonHeaders, costHeader, type RequestContext, type ResponseNeeds, sendJson } from '../response.ts'
 
 // Also served by the express path, and on a separate dashboard listener.

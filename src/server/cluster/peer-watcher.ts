@@ -1,7 +1,6 @@
 // One node among several: polls the store for changes by the others (a changed catalog, streams to be ended), applies them, and
 // knows how many nodes there are.
-
-import { wordsOf } from '../../lib/error-text.ts'
+import { wordsOf } from '../../lib/text.ts'
 import type { ClusterChanges } from '../../store/contract/nodes.ts'
 import type { ServerContext } from '../context.ts'
 import type { Drain } from '../drain.ts'

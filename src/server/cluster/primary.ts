@@ -7,7 +7,7 @@ import type { Config } from '../../config/config.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { lineWriter } from '../../telemetry/line-writer.ts'
 import { type Log, logTo, openLog } from '../../telemetry/log.ts'
-import { onHangUp } from '../hang-up.ts'
+import { onHangUp } from '../drain.ts'
 import { metricGatherer } from './metrics.ts'
 import { type FromWorker, tell } from './worker.ts'
 

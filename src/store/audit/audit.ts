@@ -4,8 +4,16 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { APPLICATION_ID } from '../sqlite/migrate.ts'
-import { type AuditOptions, type AuditReport, auditPasses, NotAuditable, refuseOlder, reportOf } from './passes.ts'
-import { ROWS_IN_ALL, watched } from './progress.ts'
+import {
+  type AuditOptions,
+  type AuditReport,
+  auditPasses,
+  NotAuditable,
+  ROWS_IN_ALL,
+  refuseOlder,
+  reportOf,
+  watched,
+} from './passes.ts'
 import { type AuditCounts, auditCounts, type Pass, type PassRow } from './tally.ts'
 
 // The first one with everything that is checked.

@@ -3,9 +3,7 @@ import type { Nano } from '../../domain/credits.ts'
 import { bucketOf, DAY_HOURS, HOUR_MS, hourOf } from '../../domain/usage.ts'
 import { DIMENSIONS, SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
 import { NAMES_MAX, TOO_MANY } from '../sql/usage/hour-totals.ts'
-import { addSums, addTo, isSame, type Totals } from './fingerprint.ts'
-import { accountSums, keySums, type Sums } from './sums.ts'
-import type { AuditCounts, Pass, PassRow } from './tally.ts'
+import { type AuditCounts, accountSums, keySums, type Pass, type PassRow, type Sums } from './tally.ts'
 
 // The state of each hour: whether its sums must be current, how far its rows are dropped, and the recomputed sums.
 export type HourBook = {
@@ -214,4 +212,31 @@ function checkTotals(name: string, totals: HourTotals, rows: 'there' | 'dropped'
   if (wanted.symmetricDifference(totals.keptNames).size > 0) {
     counts.broken('sums', `hour ${name}: unknown models differ from its rows`)
   }
+}
+
+// Sums of everything that is rolled up, each also weighted by its dimensions: a fingerprint that is independent of order.
+type Totals = bigint[]
+
+function addSums(totals: Totals, row: PassRow, by: readonly string[]): void {
+  const weight = weightOf(by.map(name => row[name]).join('\n'))
+  const values = SUM_COLUMNS.map(name => BigInt(row[name] ?? 0))
+  addTo(totals, [...values, ...values.map(value => value * weight), 0n, 0n])
+}
+
+function addTo(totals: Totals, more: readonly bigint[]): void {
+  more.forEach((value, i) => {
+    totals[i] = (totals[i] ?? 0n) + value
+  })
+}
+
+function isSame(a: Totals, b: Totals): boolean {
+  const length = Math.max(a.length, b.length)
+  return Array.from({ length }, (_, i) => (a[i] ?? 0n) === (b[i] ?? 0n)).every(Boolean)
+}
+
+// FNV-1a, 32 bits: enough to detect sums under the wrong dimensions.
+function weightOf(text: string): bigint {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return BigInt(hash >>> 0)
 }

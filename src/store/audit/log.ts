@@ -1,8 +1,10 @@
 // Compares the gateway's own log with the usage rows: the cost in the line of each request must be the cost of its row.
+import { DatabaseSync } from 'node:sqlite'
 import { formatCredits, type Nano, parseCredits } from '../../domain/credits.ts'
 import { HOUR_MS } from '../../domain/usage.ts'
-import { timeOfId } from '../sql/time-order.ts'
-import { ID_SLACK_MS } from '../sql/time-range.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { openPostgresSql, POSTGRES_BOUNDS } from '../postgres/sql.ts'
+import { ID_SLACK_MS, timeOfId } from '../sql/time-order.ts'
 
 export type LogReport = {
   // Lines of the log, those of requests that were compared, and those that could not be parsed.
@@ -23,7 +25,7 @@ export type Told = {
   // Whether the request had a valid key; only those have rows.
   readonly hasKey: boolean
 }
-export type BookedRow = { readonly state: string; readonly cost: Nano }
+type BookedRow = { readonly state: string; readonly cost: Nano }
 
 // The rows to compare with, on either engine.
 export type RowLookup = {
@@ -35,7 +37,7 @@ export type RowLookup = {
 const AT_ONCE = 500
 const EXAMPLES_MAX = 100
 
-export const LAST_DROPPED = `SELECT COALESCE(MAX(hour) + 1, 0) * ${HOUR_MS} AS at FROM usage_rolled WHERE dropped > 0`
+const LAST_DROPPED = `SELECT COALESCE(MAX(hour) + 1, 0) * ${HOUR_MS} AS at FROM usage_rolled WHERE dropped > 0`
 
 export async function auditLog(lines: AsyncIterable<string | undefined>, lookup: RowLookup): Promise<LogReport> {
   const count = { lines: 0, compared: 0, unreadable: 0, expired: 0, disagreeing: 0 }
@@ -94,4 +96,39 @@ function problemOf(told: Told, row: BookedRow | undefined): string | undefined {
   if (row.state === 'open') return `logged ${formatCredits(told.cost)}, row still open`
   if (row.cost === told.cost) return undefined
   return `logged ${formatCredits(told.cost)}, row has ${formatCredits(row.cost)}`
+}
+
+// Looks up the usage rows for a log comparison by request id, on either engine.
+const FIELDS = 'request_id, state, cost'
+
+export async function withSqliteRows<T>(path: string, use: (rows: RowLookup) => Promise<T>): Promise<T> {
+  using db = new DatabaseSync(path, { readOnly: true, timeout: 5000, readBigInts: true })
+  const one = db.prepare(`SELECT ${FIELDS} FROM usage WHERE request_id = ?`)
+  return await use({
+    droppedUntil: async () => Number(db.prepare(LAST_DROPPED).get()?.at),
+    rows: async ids => byId(ids.map(id => one.get(id)).filter(row => row !== undefined)),
+  })
+}
+
+export async function withPostgresRows<T>(url: string, use: (rows: RowLookup) => Promise<T>): Promise<T> {
+  const sql = await openPostgresSql({ url, clock: systemClock, bounds: { ...POSTGRES_BOUNDS, connectionsMax: 1 } })
+  try {
+    return await use({
+      droppedUntil: async () => Number((await sql.get(LAST_DROPPED))?.at),
+      rows: async ids => {
+        const places = ids.map((_, i) => `$${i + 1}`)
+        return byId(
+          ids.length === 0
+            ? []
+            : await sql.all(`SELECT ${FIELDS} FROM usage WHERE request_id IN (${places})`, [...ids]),
+        )
+      },
+    })
+  } finally {
+    await sql.close()
+  }
+}
+
+function byId(rows: readonly Readonly<Record<string, unknown>>[]): ReadonlyMap<string, BookedRow> {
+  return new Map(rows.map(row => [String(row.request_id), { state: String(row.state), cost: row.cost as Nano }]))
 }

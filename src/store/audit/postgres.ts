@@ -3,8 +3,16 @@ import type { PoolClient } from 'pg'
 import { systemClock } from '../../lib/clock.ts'
 import { SCHEMA_TABLE } from '../postgres/migrate.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from '../postgres/sql.ts'
-import { type AuditOptions, type AuditReport, auditPasses, NotAuditable, refuseOlder, reportOf } from './passes.ts'
-import { ROWS_IN_ALL, watched } from './progress.ts'
+import {
+  type AuditOptions,
+  type AuditReport,
+  auditPasses,
+  NotAuditable,
+  ROWS_IN_ALL,
+  refuseOlder,
+  reportOf,
+  watched,
+} from './passes.ts'
 import { type AuditCounts, auditCounts, type Pass, type PassRow } from './tally.ts'
 
 const ROWS_AT_ONCE = 2000

@@ -1,12 +1,11 @@
 // The long pass over the usage rows: checks every row and collects the sums that balances are compared with.
+import { priceSnapshot, readPriceSnapshot } from '../../domain/catalog.ts'
 import { costOf, type Nano, type Prices } from '../../domain/credits.ts'
 import { OUTCOMES } from '../../domain/usage.ts'
 import { readTokens } from '../billing/usage-binders.ts'
 import { select, TOKEN_COLUMNS, type UsageColumnName } from '../billing/usage-columns.ts'
 import { checkHours, findInHour, type HourBook, isInSums } from './hours.ts'
-import { checkPrice, type PriceBook } from './prices.ts'
-import { accountSums, keySums, type Sums } from './sums.ts'
-import type { AuditCounts, Pass, PassRow } from './tally.ts'
+import { type AuditCounts, accountSums, keySums, type Pass, type PassRow, type Sums } from './tally.ts'
 
 type RowTotals = { readonly sums: Sums; readonly hours: HourBook; readonly prices: PriceBook }
 
@@ -80,4 +79,71 @@ function costRecomputes(row: PassRow, pricesOf: (snapshot: unknown) => Prices | 
   if (tokens.cached + tokens.cacheWrite > tokens.prompt) return false
   const prices = pricesOf(row.price)
   return prices !== undefined && costOf(tokens, prices) === row.cost
+}
+
+// Compares the price on a usage row with the table of all prices that models ever had.
+type PriceBook = {
+  // By version, then by model: the price in today's notation. Normally a version belongs to one model.
+  readonly versions: Map<string, Map<string, string | undefined>>
+  // Undefined for a snapshot that cannot be parsed.
+  read(snapshot: unknown): Prices | undefined
+  // Snapshots are compared by value: an older version may have used another notation.
+  write(snapshot: unknown): string | undefined
+}
+
+export function newPriceBook(): PriceBook {
+  const read = remembering(readSnapshot)
+  const write = remembering(snapshot => {
+    const prices = read(snapshot)
+    return prices && priceSnapshot(prices)
+  })
+  return { versions: new Map(), read, write }
+}
+
+export function pricePass({ versions, write }: PriceBook): Pass {
+  return {
+    statement: 'SELECT model_id, version, price FROM price',
+    look({ model_id: model, version, price }) {
+      const models = versions.get(String(version)) ?? new Map<string, string | undefined>()
+      versions.set(String(version), models.set(String(model), write(price)))
+    },
+  }
+}
+
+// A row without a serving target has the price of one of the models that might have served.
+function checkPrice(row: PassRow, { versions, write }: PriceBook, counts: AuditCounts): void {
+  if (row.price_version === null && row.price === null) return
+  counts.checked('prices')
+  const models = versions.get(String(row.price_version))
+  const id = String(row.request_id)
+  if (models === undefined || (row.model_served !== null && !models.has(String(row.model_served)))) {
+    counts.broken('prices', `${id}: ${row.model_served ?? 'its model'} never had price version ${row.price_version}`)
+    return
+  }
+  const price = write(row.price)
+  const listed = row.model_served === null ? [...models.values()] : [models.get(String(row.model_served))]
+  if (price === undefined || !listed.includes(price))
+    counts.broken('prices', `${id}: its price differs from version ${row.price_version}`)
+}
+
+// Millions of rows share a handful of snapshots; the last few are cached.
+const REMEMBERED_MAX = 1000
+
+function remembering<T>(make: (snapshot: unknown) => T): (snapshot: unknown) => T {
+  const known = new Map<unknown, T>()
+  return snapshot => {
+    if (!known.has(snapshot)) {
+      if (known.size >= REMEMBERED_MAX) known.clear()
+      known.set(snapshot, make(snapshot))
+    }
+    return known.get(snapshot) as T
+  }
+}
+
+function readSnapshot(snapshot: unknown): Prices | undefined {
+  try {
+    return readPriceSnapshot(String(snapshot))
+  } catch {
+    return undefined
+  }
 }

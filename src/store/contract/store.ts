@@ -4,11 +4,9 @@ import { type Nano, NO_TOKENS, type Tokens } from '../../domain/credits.ts'
 import type { HoldAsk, KeyFunds } from '../../domain/hold.ts'
 import type { AuthenticatedKey, Balance } from '../../domain/key.ts'
 import type { Outcome, RequestFacts, UsageSource } from '../../domain/usage.ts'
-import type { Operators, Sessions } from './access.ts'
 import type { CatalogStore } from './catalog.ts'
-import type { Maintenance } from './maintenance.ts'
 import type { Nodes } from './nodes.ts'
-import type { Accounts, Events, Keys, Settings, UsageReports } from './operator.ts'
+import type { Accounts, Events, Keys, Operators, Sessions, Settings, UsageReports } from './operator.ts'
 
 export type Store = {
   readonly billing: BillingStore
@@ -173,3 +171,16 @@ export type RefusedRow = {
 
 // The store could not do it now (unavailable, locked, full). Never the caller's fault: it becomes a 503.
 export class StoreUnavailable extends Error {}
+
+// Background maintenance of a store: roll-ups, partitions for the coming months, and retention. Any number of nodes may call it
+// at once; one of them does it.
+export type Maintenance = {
+  // Rolls up hours and days that ended at least this long ago, or whose rows have changed since. Returns how many, and whether
+  // there is more to do.
+  rollUp(overForMs: number): Promise<{ readonly rolled: number; readonly more: boolean }>
+  // Creates partitions for the coming months, where the engine needs them.
+  ensurePartitions(): Promise<void>
+  // Deletes rows older than this many days, if their sums are kept and nothing about them is undecided. Returns how many hours'
+  // rows were deleted, and whether there is more to do.
+  applyRetention(retentionDays: number): Promise<{ readonly dropped: number; readonly more: boolean }>
+}

@@ -2,11 +2,10 @@
 // under the row locks of its unit of work.
 import type { BatchResult } from '../billing/group-commit.ts'
 import { applyOp, type BillingOp, type BillingResult } from '../billing/transitions.ts'
-import { hasLostConnection, isOurOwn, isRefusedValue, isWorthAnotherTry } from './errors.ts'
 import { type Lease, lastBatch } from './lease.ts'
-import { renewPlans } from './plans.ts'
-import { type PostgresSql, SHARE_HOURS } from './sql.ts'
+import { hasLostConnection, isOurOwn, isRefusedValue, isWorthAnotherTry, type PostgresSql, SHARE_HOURS } from './sql.ts'
 import { openPostgresUnitOfWork } from './unit-of-work.ts'
+import { renewPlans } from './writes.ts'
 
 type Results = readonly BatchResult<BillingResult>[]
 // A commit that was sent and not answered: the results if it was done, and the batch number that tells whether it was.

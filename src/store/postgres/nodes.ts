@@ -2,7 +2,7 @@
 // others. See docs/decisions/cluster.md.
 import { DAY_MS } from '../../domain/key.ts'
 import type { NodeEntry, Nodes } from '../contract/nodes.ts'
-import { CATALOG_REVISION } from '../sql/catalog/revision.ts'
+import { CATALOG_REVISION } from '../sql/catalog/rows.ts'
 import { ABORT_STREAMS } from '../sql/keys.ts'
 import { int, type Row, text } from '../sql/sql.ts'
 import { timePrefix } from '../sql/time-order.ts'

@@ -15,9 +15,8 @@ import type { AccountRecord, BillingOp, KeyRecord, UnitOfWork, UsageRecord } fro
 import type { Settlement } from '../contract/store.ts'
 import { int, type Row, text } from '../sql/sql.ts'
 import { findAbandoned, type Lease } from './lease.ts'
-import { planName } from './plans.ts'
 import { DATABASE_TIME } from './sql.ts'
-import { noChanges, writeChanges } from './writes.ts'
+import { noChanges, planName, writeChanges } from './writes.ts'
 
 export type PostgresUnitOfWork = UnitOfWork & {
   writeBack(): Promise<void>

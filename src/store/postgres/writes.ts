@@ -16,7 +16,6 @@ import {
 } from '../billing/usage-columns.ts'
 import type { Settlement } from '../contract/store.ts'
 import { type Lease, nodeValues, renewing } from './lease.ts'
-import { planName } from './plans.ts'
 
 export type Changes = ReturnType<typeof noChanges>
 
@@ -206,4 +205,24 @@ function jsonOf(list: readonly Values[]): string {
 
 function storable(_name: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\u0000', '\ufffd') : value
+}
+
+// A connection plans a prepared statement once and keeps that plan however much the tables grow. The statement names therefore
+// change whenever a connection has executed twice as many batches: no plan is for tables that were far smaller.
+type Age = { batches: number; generation: number }
+
+const ages = new WeakMap<PoolClient, Age>()
+
+// One more batch. Plans that will not be used again are deallocated.
+export async function renewPlans(client: PoolClient): Promise<void> {
+  const age = ages.get(client) ?? { batches: 0, generation: 0 }
+  ages.set(client, age)
+  age.batches += 1
+  if (age.batches !== 2 << age.generation) return
+  age.generation += 1
+  await client.query('DEALLOCATE ALL')
+}
+
+export function planName(client: PoolClient, statement: string): string {
+  return `${statement}-${ages.get(client)?.generation ?? 0}`
 }

@@ -1,8 +1,7 @@
 // Operators in SQL. Changes are serialised by the root operator's row, so that two of them cannot both take the last name or the
 // last slot.
 import { type Operator, ROOT, type Role } from '../../domain/operator.ts'
-import type { NewOperator, Operators } from '../contract/access.ts'
-import type { Actor } from '../contract/operator.ts'
+import type { Actor, NewOperator, Operators } from '../contract/operator.ts'
 import { conditions } from './conditions.ts'
 import { appendEvent, SYSTEM } from './events.ts'
 import { int, intOrNull, numbered, page, type Row, type Sql, type Tx, text } from './sql.ts'

@@ -1,4 +1,5 @@
 // The operator's side of the store in SQL: all repositories over one connection.
+import type { UsageReports } from '../contract/operator.ts'
 import type { Store } from '../contract/store.ts'
 import { sqlAccounts } from './accounts.ts'
 import { sqlCatalog } from './catalog/catalog.ts'
@@ -29,5 +30,47 @@ export function sqlRepositories(sql: Sql): Repositories {
     sessions: sqlSessions(sql),
     hours: sqlHours(sql),
     retention: sqlRetention(sql),
+  }
+}
+
+// Which methods only read, and may run separately from the transactions that requests wait for: on SQLite in a thread, on
+// Postgres over separate connections. They read committed data, so an operator finds at once what a call just made.
+export type ReportBounds = {
+  // A report that is not done by then is abandoned.
+  readonly msMax: number
+  // How much longer its last statement may take where it cannot be interrupted.
+  readonly statementMsMax: number
+  readonly waitingMax: number
+}
+
+export const REPORT_BOUNDS: ReportBounds = { msMax: 30_000, statementMsMax: 5_000, waitingMax: 256 }
+
+type ReadMethods = { readonly [Name in keyof Repositories]?: readonly (keyof Repositories[Name])[] }
+
+// Not included: methods that also write (`bearers` records a use), and `catalog.load`, which must see the catalog as a whole.
+const READS = {
+  keys: ['get', 'list'],
+  accounts: ['get', 'list', 'ledger'],
+  catalog: ['provider', 'providers', 'model', 'models'],
+  operators: ['get', 'list'],
+  sessions: ['list'],
+} as const satisfies ReadMethods
+
+export function readApart<Name extends keyof typeof READS>(
+  name: Name,
+  writing: Repositories[Name],
+  reading: Repositories[Name],
+): Repositories[Name] {
+  const reads: readonly PropertyKey[] = READS[name]
+  return new Proxy(writing, { get: (_, method) => Reflect.get(reads.includes(method) ? reading : writing, method) })
+}
+
+// A page with a row limit is a list; a sum or a filter over everything is a report.
+export function usageApart(lists: UsageReports, reports: UsageReports): UsageReports {
+  return {
+    get: (requestId, keyId) => lists.get(requestId, keyId),
+    list: filter => (filter.lookMax === undefined ? reports : lists).list(filter),
+    summary: (filter, groupBy) => reports.summary(filter, groupBy),
+    overview: span => reports.overview(span),
   }
 }

@@ -1,7 +1,6 @@
 // Sessions in SQL, each bound to its operator's row: the session has the operator's current role and status.
 import { type Role, SESSION_IDLE_MS, SESSION_MS, type Session } from '../../domain/operator.ts'
-import type { NewSession, Sessions } from '../contract/access.ts'
-import type { Actor } from '../contract/operator.ts'
+import type { Actor, NewSession, Sessions } from '../contract/operator.ts'
 import { conditions } from './conditions.ts'
 import { appendEvent } from './events.ts'
 import { int, numbered, page, type Row, type Sql, type Tx, text } from './sql.ts'

@@ -1,5 +1,6 @@
 // UUIDv7 sorts by time because its first 48 bits are milliseconds: lists and range scans over ids rely on it.
 import { randomUUIDv7 } from 'node:crypto'
+import type { Conditions } from './conditions.ts'
 
 const TIME_MAX = 2 ** 48 - 1
 
@@ -20,4 +21,27 @@ export function idAt(at: number): string {
 export function timeOfId(id: string): number | undefined {
   const match = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id)
   return match === null ? undefined : Number.parseInt(`${match[1]}${match[2]}`, 16)
+}
+
+// Usage rows of a span of time, by the primary key: ids begin with their time, and the exact time is compared as well.
+
+// An id is created slightly before or after its row's created_at is read.
+export const ID_SLACK_MS = 60_000
+
+// From `from` on and before `to`.
+export function addTimeRange(asked: Conditions, from: number | undefined, to: number | undefined): void {
+  addIdRange(asked, from, to)
+  asked.add('created_at >= ?', from)
+  asked.add('created_at < ?', to)
+}
+
+// Every row of that time, and some from just before and after it.
+export function addIdRange(asked: Conditions, from: number | undefined, to: number | undefined): void {
+  asked.add('request_id >= ?', from === undefined ? undefined : timePrefix(from - ID_SLACK_MS))
+  asked.add('request_id < ?', to === undefined ? undefined : endOfIds(to))
+}
+
+// Ids of rows from before that time sort before it.
+export function endOfIds(to: number): string {
+  return timePrefix(to + ID_SLACK_MS)
 }

@@ -1,11 +1,10 @@
 // Billing on SQLite: a batch of reservations, settlements and checkpoints in one exclusive transaction, by the rules of
 // transitions.ts, guarded by the CHECKs of the schema.
 import type { BatchResult } from '../billing/group-commit.ts'
-import { openRows } from '../billing/open-rows.ts'
 import { applyOp, type BillingOp, type BillingResult } from '../billing/transitions.ts'
 import type { SqliteSql } from './sql.ts'
 import { billingStatements } from './statements.ts'
-import { openUnitOfWork, StaleCache } from './unit-of-work.ts'
+import { openRows, openUnitOfWork, StaleCache } from './unit-of-work.ts'
 
 export function sqliteBilling(sql: SqliteSql, owner: string) {
   const run = billingStatements(sql)

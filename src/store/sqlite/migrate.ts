@@ -1,5 +1,8 @@
 // Migrates a SQLite database to the newest schema, one file of `migrations/` after the other, each in its own transaction.
-import type { DatabaseSync } from 'node:sqlite'
+import { renameSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { syncFolder } from '../../lib/sync-to-disk.ts'
 import { migrationsIn, newerVersion, OURS } from '../migration-files.ts'
 
 // A SQLite file that is not Turnpike's is refused, not migrated.
@@ -47,4 +50,37 @@ function pragma(db: DatabaseSync, name: string): number {
 
 function hasTables(db: DatabaseSync): boolean {
   return db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' LIMIT 1").get() !== undefined
+}
+
+// Creates a new SQLite database under its name only when it is complete. A first start that is killed midway leaves none, so an
+// existing empty file, or a log without its database, is damage and never treated as new.
+export function createIfMissing(path: string): void {
+  const size = sizeOf(path)
+  // SQLite itself treats an empty file as a new database, and deletes a log without one.
+  if (size === 0) {
+    throw new Error('the file is empty (0 bytes); restore it from a backup, or delete it to start over')
+  }
+  if (size === undefined && sizeOf(`${path}-wal`)) {
+    throw new Error('the file is missing, but its WAL (-wal) exists; restore it from a backup')
+  }
+  if (size === undefined) create(path)
+}
+
+function sizeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.size
+}
+
+function create(path: string): void {
+  const part = `${path}.new`
+  for (const end of ['', '-journal', '-wal', '-shm']) rmSync(part + end, { force: true })
+  const db = new DatabaseSync(part)
+  try {
+    migrate(db)
+    // Stored in the file; changing it later would need exclusive access.
+    db.exec('PRAGMA journal_mode = WAL')
+  } finally {
+    db.close()
+  }
+  renameSync(part, path)
+  syncFolder(dirname(path))
 }

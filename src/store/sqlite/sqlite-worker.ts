@@ -1,16 +1,16 @@
 // The thread in which SQLite runs: it is synchronous, so a slow disk here delays only commits, not every open stream. The writer
 // answers messages one after the other. Further read-only threads of the same kind serve lists and reports; there a long report
 // lets others run between two of its statements.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
-import { systemClock } from '../../lib/clock.ts'
+import { type Clock, systemClock } from '../../lib/clock.ts'
 import { threadData } from '../../lib/thread.ts'
 import { type FlatBatch, packResults, unpackOps } from '../billing/batch-codec.ts'
-import { findAuthenticatedKey } from '../sql/authenticated-keys.ts'
+import { findAuthenticatedKey } from '../sql/key-rows.ts'
 import { type Repositories, sqlRepositories } from '../sql/repositories.ts'
+import type { Sql } from '../sql/sql.ts'
 import { sqliteBilling } from './billing.ts'
-import { createIfMissing } from './create.ts'
-import { migrate } from './migrate.ts'
-import { inTurns, readerTurns } from './reader-turns.ts'
+import { createIfMissing, migrate } from './migrate.ts'
 import { sqliteSql } from './sql.ts'
 
 export type WorkerSetup = {
@@ -87,4 +87,39 @@ async function answer(request: Exclude<Request, { ops: FlatBatch }>): Promise<un
   const value = await method(...request.args)
   if (request.repository === 'hours') billing?.lookAtClaims()
   return value
+}
+
+// Turns between the reports of one read-only thread: SQLite is synchronous, so a report that has used the thread for a while lets
+// others run before its next statement, and one past its deadline starts no further statement.
+
+// Shorter than a person notices, longer than a turn of the event loop.
+const TURN_MS = 5
+
+type ReaderTurns = { next(deadline: number): Promise<void> }
+
+function readerTurns(clock: Pick<Clock, 'monotonic'>): ReaderTurns {
+  let turnBegan = clock.monotonic()
+  return {
+    async next(deadline) {
+      if (clock.monotonic() - turnBegan > TURN_MS) {
+        await nextTurn()
+        turnBegan = clock.monotonic()
+      }
+      if (clock.monotonic() > deadline) throw new Error('the report took too long; narrow the time range or filter')
+    },
+  }
+}
+
+function inTurns(sql: Sql, deadline: number, turns: ReaderTurns): Sql {
+  return {
+    ...sql,
+    async all(text, params) {
+      await turns.next(deadline)
+      return sql.all(text, params)
+    },
+    async get(text, params) {
+      await turns.next(deadline)
+      return sql.get(text, params)
+    },
+  }
 }

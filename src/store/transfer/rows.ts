@@ -1,9 +1,8 @@
 // Copies rows. Long tables are compared with the target page by page along the key, and only the difference is copied: an
 // interrupted transfer, or one with concurrent writes, just continues. Short ones are written whole, in the last transaction.
-import { copyLine } from './copy.ts'
 import type { TransferTable } from './plan.ts'
 import type { Key, Keyed, Range, TransferSource } from './source.ts'
-import type { TransferTarget } from './target.ts'
+import { copyLine, type TransferTarget } from './target.ts'
 
 export type Ends = { readonly source: TransferSource; readonly target: TransferTarget }
 // The number of further rows of this table that were compared, and of those written.

@@ -1,12 +1,11 @@
 // The Postgres side of a transfer: claims an empty database for one source, so that no gateway and no other transfer starts
 // there, writes rows, and reports what exists.
-import type { PoolClient } from 'pg'
+import type { PoolClient, QueryResult, Submittable } from 'pg'
 import { lockMigrations, MOVE_TABLE, migratePostgres, SCHEMA_TABLE } from '../postgres/migrate.ts'
 import { lockOf } from '../postgres/sql.ts'
-import { copyInto } from './copy.ts'
 import { AHEAD, CannotTransfer, type TransferTable } from './plan.ts'
 import { type Key, type Keyed, keyed, type Range, type Value } from './source.ts'
-import { sumsOf } from './sums.ts'
+import { storableText, sumsOf } from './sums.ts'
 
 export type TransferTarget = {
   readonly client: PoolClient
@@ -166,4 +165,48 @@ function within(table: TransferTable, { after, upTo }: Range): { readonly where:
 
 async function one(client: PoolClient, text: string): Promise<Readonly<Record<string, unknown>>> {
   return (await client.query<Record<string, unknown>>(text)).rows[0] ?? {}
+}
+
+// Writes rows to Postgres by COPY, the fastest way: each row a line of text, many lines at once.
+type Wire = { sendCopyFromChunk(chunk: Buffer): void; endCopyFrom(): void }
+
+async function copyInto(
+  client: PoolClient,
+  table: string,
+  columns: readonly string[],
+  lines: readonly string[],
+): Promise<void> {
+  if (lines.length === 0) return
+  const { default: pg } = await import('pg')
+  await new Promise<void>((resolve, reject) => {
+    const done = (error: Error | undefined, _result?: QueryResult) => (error ? reject(error) : resolve())
+    const text = `COPY ${table} (${columns.join(', ')}) FROM STDIN`
+    // The driver supports COPY except for the source of the rows.
+    const query = new (pg.Query as unknown as new (text: string, done: unknown) => Submittable)(text, done)
+    client.query(
+      Object.assign(query, {
+        handleCopyInResponse(wire: Wire) {
+          wire.sendCopyFromChunk(Buffer.from(lines.join('')))
+          wire.endCopyFrom()
+        },
+      }),
+    )
+  })
+}
+
+export function copyLine(row: readonly Value[]): string {
+  return `${row.map(field).join('\t')}\n`
+}
+
+function field(value: Value): string {
+  if (value === null) return '\\N'
+  if (typeof value === 'bigint') return value.toString()
+  if (typeof value === 'string') return /[\\\t\n\r\0]/.test(value) ? escaped(storableText(value)) : value
+  return `\\\\x${Buffer.from(value).toString('hex')}`
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+
+function escaped(text: string): string {
+  return text.replace(/[\\\t\n\r]/g, character => ESCAPES[character] ?? character)
 }

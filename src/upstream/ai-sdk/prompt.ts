@@ -5,7 +5,7 @@ import type { SdkKind } from '../../domain/presets.ts'
 import type { Message, Part } from '../../domain/prompt.ts'
 import { countMembers } from '../../lib/json-guard.ts'
 import { mediaPart } from './media.ts'
-import { thoughtParts } from './reasoning-parts.ts'
+import { thoughtParts } from './reasoning.ts'
 
 type UserPart = Extract<LanguageModelV4Message, { role: 'user' }>['content'][number]
 type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number]

@@ -8,8 +8,7 @@ import type { Part } from '../../domain/prompt.ts'
 import type { UpstreamRequest } from '../adapter.ts'
 import { cannot } from './media.ts'
 import { cacheMark, promptOf } from './prompt.ts'
-import { thinkingOf } from './reasoning.ts'
-import { OPTIONS_NAME } from './reasoning-parts.ts'
+import { OPTIONS_NAME, thinkingOf } from './reasoning.ts'
 
 export function callOptions(
   upstreamRequest: UpstreamRequest,

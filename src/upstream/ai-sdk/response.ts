@@ -10,7 +10,7 @@ import type {
 import { Failure } from '../../domain/failure.ts'
 import type { Chunk, ChunkChoice, Whole } from '../../domain/handoff.ts'
 import type { SdkKind } from '../../domain/presets.ts'
-import { OPTIONS_NAME, type ThoughtDetail, thoughtDetail } from './reasoning-parts.ts'
+import { OPTIONS_NAME, type ThoughtDetail, thoughtDetail } from './reasoning.ts'
 
 // Returns the chunks for a part of a stream; throws the Failure that the part reports.
 export type PartReader = (part: LanguageModelV4StreamPart) => readonly Chunk[]

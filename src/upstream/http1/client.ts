@@ -4,9 +4,8 @@
 import type { Socket } from 'node:net'
 import type { Transport, TransportEvents } from '../connection.ts'
 import { pooledClient } from '../connection-pool.ts'
-import type { HttpClient, HttpClientOptions } from '../http-client.ts'
+import { type HttpClient, type HttpClientOptions, headerLines } from '../http-client.ts'
 import { connectEvent, openSocket } from '../open-socket.ts'
-import { headerLines } from '../request-head.ts'
 import { responseParser } from './response-parser.ts'
 
 const HEAD_BYTES_MAX = 32_768

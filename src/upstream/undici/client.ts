@@ -5,9 +5,8 @@ import type { Client, Dispatcher } from 'undici'
 import type { Transport, TransportEvents } from '../connection.ts'
 import { BadResponse } from '../connection-failure.ts'
 import { pooledClient } from '../connection-pool.ts'
-import type { HttpClient, HttpClientOptions, ResponseHeaders } from '../http-client.ts'
+import { type HttpClient, type HttpClientOptions, headerLines, type ResponseHeaders } from '../http-client.ts'
 import { connectEvent, openSocket, secureSocket } from '../open-socket.ts'
-import { headerLines } from '../request-head.ts'
 import { type HttpProxy, openTunnel, ProxyRefused } from './tunnel.ts'
 
 const HEAD_BYTES_MAX = 32_768

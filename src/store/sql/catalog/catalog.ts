@@ -4,8 +4,15 @@ import type { Sql, Tx } from '../sql.ts'
 import { addCredential, createProvider, deleteProvider, removeCredential, updateProvider } from './edit.ts'
 import { deleteModel, saveModels } from './edit-models.ts'
 import { provisioning } from './provision.ts'
-import { stepRevision } from './revision.ts'
-import { listModels, listProviders, load, readCredentials, readModelById, readProviderById } from './rows.ts'
+import {
+  listModels,
+  listProviders,
+  load,
+  readCredentials,
+  readModelById,
+  readProviderById,
+  stepRevision,
+} from './rows.ts'
 
 export function sqlCatalog(sql: Sql): CatalogStore {
   const alone = <T>(work: (tx: Tx) => Promise<T>) => sql.transaction(work, 'catalog')

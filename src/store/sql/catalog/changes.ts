@@ -1,7 +1,7 @@
 // What a catalog change writes and reports: a model with its price, and the fields that differ.
 import { isDeepStrictEqual } from 'node:util'
 import { priceSnapshot, type WrittenRates } from '../../../domain/catalog.ts'
-import { snakeCase } from '../../../lib/snake-case.ts'
+import { snakeCase } from '../../../lib/text.ts'
 import type { CatalogChange, DeclaredModel } from '../../contract/catalog.ts'
 import { int, type Row, type Tx, text } from '../sql.ts'
 import { specOfModel } from './rows.ts'

@@ -5,8 +5,7 @@ import type { Actor } from '../../contract/operator.ts'
 import { appendEvent } from '../events.ts'
 import { int, type Row, type Sql, type Tx, text } from '../sql.ts'
 import { changedFields, priceChange, writeModel } from './changes.ts'
-import { stepRevision } from './revision.ts'
-import { readModelById, specOfModel } from './rows.ts'
+import { readModelById, specOfModel, stepRevision } from './rows.ts'
 
 export async function saveModels(
   sql: Sql,

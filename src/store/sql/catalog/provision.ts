@@ -13,8 +13,7 @@ import type {
 import { appendEvent } from '../events.ts'
 import { int, type Row, type Sql, type Tx, text } from '../sql.ts'
 import { changedFields, priceChange, writeModel } from './changes.ts'
-import { stepRevision } from './revision.ts'
-import { lastApplied, specOfModel, specOfProvider } from './rows.ts'
+import { lastApplied, specOfModel, specOfProvider, stepRevision } from './rows.ts'
 
 export function provisioning(sql: Sql): CatalogStore['provision'] {
   return async (declared, order) => {

@@ -20,7 +20,6 @@ import type {
 import type { Page, Paged } from '../../contract/operator.ts'
 import { conditions } from '../conditions.ts'
 import { int, page, type Row, type Tx, text, textOrNull } from '../sql.ts'
-import { readRevision } from './revision.ts'
 
 const PROVIDER = 'id, spec, provisioned, active, version, created_at, entered'
 const MODEL = 'id, spec, price, price_version, created_at, provisioned, active, version, entered'
@@ -160,4 +159,20 @@ function readTarget({ cost, ...rest }: WrittenTarget): Target {
 
 function byId(a: { readonly id: string }, b: { readonly id: string }): number {
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0
+}
+
+// The catalog's revision: every change increments it in its own transaction, so a node that has seen this number has seen the
+// change.
+export const CATALOG_REVISION = 'catalog_revision'
+
+async function readRevision(tx: Tx): Promise<number> {
+  return int((await tx.get('SELECT value FROM setting WHERE name = $1', [CATALOG_REVISION]))?.value)
+}
+
+export async function stepRevision(tx: Tx): Promise<void> {
+  await tx.run(
+    `INSERT INTO setting (name, value) VALUES ($1, '1')
+     ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(setting.value AS BIGINT) + 1 AS TEXT)`,
+    [CATALOG_REVISION],
+  )
 }

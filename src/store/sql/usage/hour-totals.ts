@@ -3,9 +3,8 @@
 import { HOUR_MS } from '../../../domain/usage.ts'
 import { conditions } from '../conditions.ts'
 import { type Row, type Sql, text } from '../sql.ts'
-import { addTimeRange } from '../time-range.ts'
-import { SUM_COLUMNS } from './hour-columns.ts'
-import { insertAll, type Pending, readPending } from './hour-rows.ts'
+import { addTimeRange } from '../time-order.ts'
+import { insertAll, type Pending, readPending, SUM_COLUMNS } from './hour-columns.ts'
 
 export type Totals = { readonly rows: readonly Row[]; readonly names: readonly string[] }
 

@@ -4,10 +4,18 @@
 import { addDuration, bucketOf, DAY_HOURS, type Durations, HOUR_MS, hourOf } from '../../../domain/usage.ts'
 import { conditions } from '../conditions.ts'
 import { int, type Param, type Row, type Sql, type Tx } from '../sql.ts'
-import { timePrefix } from '../time-order.ts'
-import { addTimeRange, ID_SLACK_MS } from '../time-range.ts'
-import { DIMENSIONS, ROW_DIMENSIONS, ROW_MS, ROW_SUMMANDS, SUM_COLUMNS, TIMED } from './hour-columns.ts'
-import { insertAll, type Pending, readPending } from './hour-rows.ts'
+import { addTimeRange, ID_SLACK_MS, timePrefix } from '../time-order.ts'
+import {
+  DIMENSIONS,
+  insertAll,
+  type Pending,
+  ROW_DIMENSIONS,
+  ROW_MS,
+  ROW_SUMMANDS,
+  readPending,
+  SUM_COLUMNS,
+  TIMED,
+} from './hour-columns.ts'
 import { sqlTotals } from './hour-totals.ts'
 
 export type Sums = { readonly rows: readonly Row[]; readonly durations: Durations }

@@ -3,7 +3,7 @@
 import { DAY_HOURS, HOUR_MS, hourOf } from '../../../domain/usage.ts'
 import { type Conditions, conditions } from '../conditions.ts'
 import { int, type Sql } from '../sql.ts'
-import { addTimeRange } from '../time-range.ts'
+import { addTimeRange } from '../time-order.ts'
 import { type Dimension, ROW_DIMENSIONS, ROW_SUMMANDS, type SUM_COLUMNS } from './hour-columns.ts'
 import { WITHOUT_TOTALS } from './hour-totals.ts'
 

@@ -3,11 +3,10 @@
 // rows, so two of them may find the same row.
 import { DAY_MS } from '../../../domain/key.ts'
 import { DAY_HOURS, HOUR_MS } from '../../../domain/usage.ts'
-import type { UsageFilter } from '../../contract/operator.ts'
+import type { UsageFilter, UsageSpan } from '../../contract/operator.ts'
+import type { Conditions } from '../conditions.ts'
 import { int, type Sql, text } from '../sql.ts'
-import { timeOfId } from '../time-order.ts'
-import { ID_SLACK_MS } from '../time-range.ts'
-import { narrow } from './filter.ts'
+import { ID_SLACK_MS, timeOfId } from '../time-order.ts'
 import { TOO_MANY, WITHOUT_TOTALS } from './hour-totals.ts'
 import { type Part, partsOf, type Source, type Span, sourceOf } from './parts.ts'
 
@@ -139,4 +138,18 @@ function narrowSums(filter: UsageFilter, { asked }: Source, unit: string): void 
     model: `(model = ? OR (model = '' AND outcome = 'refused' AND ${unit}))`,
     provider: 'provider = ?',
   })
+}
+
+// The filter of a report, the same for rows and for sums: chats, unless the endpoint says otherwise.
+
+// The conditions on model and provider, each `?` standing for the requested value.
+type Asking = { readonly model: string; readonly provider: string }
+
+export function narrow(asked: Conditions, filter: UsageSpan, { model, provider }: Asking): void {
+  asked.add('key_id = ?', filter.keyId)
+  asked.add('account_id = ?', filter.accountId)
+  asked.add(model, ...Array<string | undefined>(model.split('?').length - 1).fill(filter.model))
+  asked.add(provider, filter.provider)
+  asked.add('outcome = ?', filter.outcome)
+  if (filter.endpoint !== 'all') asked.add('endpoint = ?', filter.endpoint ?? 'chat.completions')
 }

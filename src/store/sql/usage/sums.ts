@@ -5,9 +5,9 @@ import { DAY_MS } from '../../../domain/key.ts'
 import { HOUR_MS } from '../../../domain/usage.ts'
 import type { SummaryGroup, SummaryRow, UsageSpan } from '../../contract/operator.ts'
 import { big, int, type Row, type Sql, text } from '../sql.ts'
-import { narrow } from './filter.ts'
 import { type Dimension, ERROR_OUTCOMES } from './hour-columns.ts'
 import { inHours, inTotals, type Part, partsOf, type Source, sourceOf, widened } from './parts.ts'
+import { narrow } from './reach.ts'
 
 const GROUPS_MAX = 1000
 

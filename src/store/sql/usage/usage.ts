@@ -4,11 +4,9 @@ import { namesOf, REPORTED } from '../../billing/usage-columns.ts'
 import type { UsageFilter, UsageReports, UsageSpan } from '../../contract/operator.ts'
 import { type Conditions, conditions } from '../conditions.ts'
 import { page, type Row, type Sql, text } from '../sql.ts'
-import { timePrefix } from '../time-order.ts'
-import { addIdRange, endOfIds, ID_SLACK_MS } from '../time-range.ts'
-import { narrow } from './filter.ts'
+import { addIdRange, endOfIds, ID_SLACK_MS, timePrefix } from '../time-order.ts'
 import { overviewOf } from './overview.ts'
-import { KEY_SPANS_MAX, type KeySpan, type Look, reachOf } from './reach.ts'
+import { KEY_SPANS_MAX, type KeySpan, type Look, narrow, reachOf } from './reach.ts'
 import { summarise } from './sums.ts'
 
 const REPORT_COLUMNS = namesOf(REPORTED)

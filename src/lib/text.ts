@@ -1,0 +1,20 @@
+// Small functions on text: trimming without quadratic time, names in snake case, and errors for the log.
+
+// Removes a repeated character from the end of a text. A loop, since the pattern `x+$` takes quadratic time on a long run of that
+// character that does not end the text.
+export function withoutTrailing(text: string, character: string): string {
+  const code = character.charCodeAt(0)
+  let end = text.length
+  while (end > 0 && text.charCodeAt(end - 1) === code) end -= 1
+  return text.slice(0, end)
+}
+
+// Converts names of the code to the configuration file and the API: `baseUrl` becomes `base_url`.
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+}
+
+// Formats an error for the log, with its stack; never for a caller.
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
