@@ -32,34 +32,29 @@ export type ProviderNeeds = CatalogNeeds & {
 }
 
 export function providerMethods(needs: ProviderNeeds): ProviderMethods {
-  const { catalog } = needs
   const write = (entry: ProviderEntry) =>
     providerObject(entry, needs.declaredCredentials(entry.provider.id), needs.healthOf(entry.provider.id))
 
-  // An unchanged address is not checked again: a name that no longer resolves must not block other changes of its provider.
-  async function read(document: Document, before?: Provider) {
-    const { credentials, ...provider } = needs.reader.provider(document)
-    const known = new Set(before === undefined ? [] : addressesOf(before).map(([, url]) => url))
-    for (const [param, url] of addressesOf(provider)) if (!known.has(url)) await needs.checkAddress(url, param)
-    return { provider: { ...provider, publicOnly: true } satisfies Provider, credentials }
+  return {
+    ...entryMethods(needs, write),
+    ...credentialMethods(needs, write),
+    async health(id) {
+      found(await needs.catalog.provider(id))
+      return healthObject(id, needs.healthOf(id))
+    },
   }
+}
 
-  function encrypted(providerId: string, secret: string): NewCredential {
-    const id = `cred_${needs.newId().replaceAll('-', '')}`
-    return { providerId, id, ciphertext: needs.encryption.encrypt(secret, [providerId, id]), last4: last4Of(secret) }
-  }
+type Write = (entry: ProviderEntry) => ProviderObject
 
-  // Nothing of a proxy's user and password is shown.
-  function encryptedCredential(providerId: string, { id, secret }: Credential): NewCredential {
-    if (id !== PROXY_CREDENTIAL) return encrypted(providerId, secret)
-    return { providerId, id, ciphertext: needs.encryption.encrypt(secret, [providerId, id]), last4: '' }
-  }
+function entryMethods(needs: ProviderNeeds, write: Write): EntryMethods<'provider', ProviderObject> {
+  const { catalog } = needs
 
   return {
     async create(input, actor) {
       const { active = true, document } = splitStatus(input)
-      const { provider, credentials } = await read(document)
-      const secrets = credentials.map(credential => encryptedCredential(provider.id, credential))
+      const { provider, credentials } = await read(needs, document)
+      const secrets = credentials.map(credential => encryptedCredential(needs, provider.id, credential))
       const made = { provider, entered: writtenOf(document, provider), active, credentials: secrets }
       const entry = await thenRefresh(needs, catalog.createProvider(made, needs.providersMax, actor))
       if (entry === 'exists') throw conflict(`A provider ${provider.id} already exists.`, 'id')
@@ -85,8 +80,8 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
         if (name in given) throw wrong(name, 'no value here; add and remove credentials with their own endpoints')
       }
       const document = merged(before.entered, given)
-      const { provider, credentials } = await read(document, before.provider)
-      const [ofProxy = null] = credentials.map(credential => encryptedCredential(id, credential))
+      const { provider, credentials } = await read(needs, document, before.provider)
+      const [ofProxy = null] = credentials.map(credential => encryptedCredential(needs, id, credential))
       const proxy = 'proxy' in given ? { proxyCredential: ofProxy } : {}
       const changed = { provider, entered: writtenOf(document, provider), active, basedOn, ...proxy }
       const entry = await thenRefresh(needs, catalog.updateProvider(id, changed, actor))
@@ -106,7 +101,16 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
       }
       return { object: 'provider', id, deleted: true }
     },
+  }
+}
 
+function credentialMethods(
+  needs: ProviderNeeds,
+  write: Write,
+): Pick<ProviderMethods, 'addCredential' | 'removeCredential'> {
+  const { catalog } = needs
+
+  return {
     async addCredential(id, apiKey, ifMatch, actor) {
       const asked = readIfMatch(ifMatch)
       const before = found(await catalog.provider(id))
@@ -115,7 +119,7 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
       const [credential] = needs.reader.provider({ ...merged(before.entered, {}), api_key: apiKey }).credentials
       if (credential === undefined) throw wrong('api_key', 'no api_key; providers of this kind do not use one')
       const when = { basedOn: asked ?? before.version, max: needs.credentialsMax }
-      const added = catalog.addCredential(encrypted(id, credential.secret), when, actor)
+      const added = catalog.addCredential(encrypted(needs, id, credential.secret), when, actor)
       const entry = await thenRefresh(needs, added)
       if (entry === 'too_many') throw conflict(`A provider can have at most ${needs.credentialsMax} credentials.`)
       if (entry === 'changed' || entry === 'provisioned') throw staleness('provider', id, entry)
@@ -130,20 +134,34 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
       if (entry === undefined) throw unknown('credential')
       return write(entry)
     },
-
-    async health(id) {
-      found(await catalog.provider(id))
-      return healthObject(id, needs.healthOf(id))
-    },
   }
 }
 
 const SECRETS = ['api_key', 'api_keys'] as const
 
+// An unchanged address is not checked again: a name that no longer resolves must not block other changes of its provider.
+async function read({ reader, checkAddress }: ProviderNeeds, document: Document, before?: Provider) {
+  const { credentials, ...provider } = reader.provider(document)
+  const known = new Set(before === undefined ? [] : addressesOf(before).map(([, url]) => url))
+  for (const [param, url] of addressesOf(provider)) if (!known.has(url)) await checkAddress(url, param)
+  return { provider: { ...provider, publicOnly: true } satisfies Provider, credentials }
+}
+
 // A setting may be an address too.
 function addressesOf({ baseUrl, proxy = '', settings }: Provider): readonly (readonly [param: string, url: string])[] {
   const all = [['base_url', baseUrl] as const, ['proxy', proxy] as const, ...Object.entries(settings)]
   return all.filter(([, value]) => /^https?:/i.test(value))
+}
+
+// Nothing of a proxy's user and password is shown.
+function encryptedCredential(needs: ProviderNeeds, providerId: string, { id, secret }: Credential): NewCredential {
+  if (id !== PROXY_CREDENTIAL) return encrypted(needs, providerId, secret)
+  return { providerId, id, ciphertext: needs.encryption.encrypt(secret, [providerId, id]), last4: '' }
+}
+
+function encrypted({ newId, encryption }: ProviderNeeds, providerId: string, secret: string): NewCredential {
+  const id = `cred_${newId().replaceAll('-', '')}`
+  return { providerId, id, ciphertext: encryption.encrypt(secret, [providerId, id]), last4: last4Of(secret) }
 }
 
 // What the operator sent, as it is stored: without any secret.
