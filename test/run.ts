@@ -9,11 +9,14 @@ import { hasPostgres, startServer } from './support/postgres.ts'
 import { hasRedis, sharedRedis } from './support/redis.ts'
 import { type Job, type Result, runJobs } from './support/run-files.ts'
 
+// Unit tests that compute for several seconds: not in a quick run.
+const SLOW_UNIT = /\/unit\/(request-work|targets|tokens|prompt)\.test\.ts$/
+
 // One of each family, for a quick answer.
 const QUICK = [
   'admin/audit-log',
   'chat/one-store/answer-stream',
-  'cli/one-store/commands',
+  'cli/one-store/closed-pipe',
   'edge/one-store/express-path',
   'keys/revoke',
   'limits/headers',
@@ -53,7 +56,7 @@ const LONG = [
 
 // An e2e file spends half of its time waiting, so two of them keep a core busy. The others compute, or have several processes
 // each: fewer at once, or they would measure each other.
-const SLOTS = 2 * Math.max(2, availableParallelism())
+const SLOTS = 2 * Math.max(2, availableParallelism()) + 1
 const slotsOf = (file: string) => (MEASURING.test(file) ? 4 : /^test\/(e2e|clients)\//.test(file) ? 1 : 2)
 
 // Files that measure processor time, latency or memory need most of the machine.
@@ -62,7 +65,7 @@ const MEASURING = /\/(linear|request-work|large-answers|idle-memory|streams\/one
 // A file that fails while others run is run once more alone, if there are not many: on a busy machine a test that waits for several
 // processes may wait too long. It is reported as flaky, and more than a few of them fail the command.
 const RETRIED_MAX = 8
-const FLAKY_MAX = 4
+const FLAKY_MAX = 2
 
 // How many of the slowest files the summary of a whole run names.
 const SLOWEST = 15
@@ -83,7 +86,7 @@ async function check(): Promise<boolean> {
     step('types', bin('tsc'), []),
     step('types of the dashboard', bin('tsc'), ['-p', 'web']),
     ...(isAll ? [step('dead code', bin('knip'), [])] : []),
-    step('schemas of answers', process.execPath, ['test/support/schemas.ts']),
+    ...(isAll ? [step('schemas of answers', process.execPath, ['test/support/schemas.ts'])] : []),
   ]
   return !(await Promise.all(steps)).includes(false)
 }
@@ -97,7 +100,11 @@ async function step(what: string, command: string, args: readonly string[]): Pro
 
 async function jobs(): Promise<readonly Job[]> {
   const files = isQuick
-    ? [...found('unit/**/*'), 'test/tidy.test.ts', ...QUICK.map(name => `test/e2e/${name}.test.ts`)]
+    ? [
+        ...found('unit/**/*').filter(file => !SLOW_UNIT.test(file)),
+        'test/tidy.test.ts',
+        ...QUICK.map(name => `test/e2e/${name}.test.ts`),
+      ]
     : []
   if (isAll) files.push(...found('**/*'))
   for (const name of only) files.push(...filesOf(name))
@@ -113,7 +120,9 @@ async function jobs(): Promise<readonly Job[]> {
     .filter(file => !only.some(name => resolve(name) === resolve(file)))
     .map(file => ({ file, slots: slotsOf(file), env: shared, note: ' on Postgres and Redis' }))
   // Families that touch HTTP are run once more without the fast path, where Node's HTTP server and undici do all of the work.
-  const withoutFastPath = inOrder(isAll ? found('e2e/{edge,streams,upstream}/**/*') : []).map(file => ({
+  // What is measured is the fast path.
+  const http = isAll ? found('e2e/{edge,streams,upstream}/**/*').filter(file => !MEASURING.test(file)) : []
+  const withoutFastPath = inOrder(http).map(file => ({
     file,
     slots: slotsOf(file),
     env: { ...env, TURNPIKE_FAST_PATH: '0' },
