@@ -85,7 +85,7 @@ for (const { engine, open } of ENGINES) {
     await provision(repositories, file)
     const back = await repositories.catalog.load()
 
-    assert.deepEqual([taken.provisioned, taken.credentials.length, taken.models[0]?.name], [[], 1, 'taken up'])
+    assert.deepEqual([taken.provisioned, taken.credentials.length, taken.models[0]?.name], [[], 1, 'taken over'])
     // The file brings its own credentials.
     assert.deepEqual([back.provisioned, back.credentials.length, back.models[0]?.name], [['a'], 0, 'm'])
     assert.deepEqual(await repositories.catalog.credentials(), [])

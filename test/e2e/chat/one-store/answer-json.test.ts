@@ -93,7 +93,7 @@ test('for any upstream answer the caller gets the object that OpenAI documents',
     const strange = { provider: 'secret', x_groq: { id: 'req' }, cost: 99, service_tier: 'scale' }
     const usage = { ...USAGE, cost: 99, prompt_tokens_details: { cached_tokens: 2, audio_tokens: 0 } }
     const head = { id: 'theirs', object: 'text', created: 5, model: 'm1-2026', system_fingerprint: 'fp_theirs' }
-    upstream.next({ body: JSON.stringify({ ...head, ...strange, choices: [VARIANTS['plain words']?.[0]], usage }) })
+    upstream.next({ body: JSON.stringify({ ...head, ...strange, choices: [VARIANTS['plain text']?.[0]], usage }) })
 
     const { body, headers, text } = await gateway.chat({ model: 'nick/name' }, { key: key.secret })
 
@@ -126,7 +126,7 @@ test('for any upstream answer the caller gets the object that OpenAI documents',
 
   await t.test('without upstream usage the answer has complete usage, equal to the row', async () => {
     for (const usage of [undefined, null, 'none', { prompt_tokens: -1, completion_tokens: 0.5 }]) {
-      upstream.next({ body: JSON.stringify({ choices: [VARIANTS['plain words']?.[0]], usage }) })
+      upstream.next({ body: JSON.stringify({ choices: [VARIANTS['plain text']?.[0]], usage }) })
       const { body, headers } = await gateway.chat({}, { key: key.secret })
 
       assertChatCompletion(body)
