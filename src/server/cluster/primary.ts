@@ -29,38 +29,33 @@ export async function superviseWorkers(config: Config): Promise<number> {
     const startedAt = systemClock.monotonic()
     const ready = Promise.withResolvers<void>()
     const state = { isReady: false }
-    let failure: string | undefined
     alive.set(worker, state)
     metrics.join(worker)
     adopt(worker)
     keepUntaken(worker, () => alive.size > 0)
-    worker.on('message', (message: FromWorker) => {
-      if (message.turnpike !== 'ready') return
-      state.isReady = true
-      ready.resolve()
-    })
-    // A machine that is out of processes or memory reports it here; `close` follows.
-    worker.on('error', error => {
-      failure = error.message
-    })
-    worker.process.once('close', (code, signal) => {
-      alive.delete(worker)
-      metrics.leave(worker)
-      if (signals > 0) {
+    watch(worker, {
+      onReady() {
+        state.isReady = true
         ready.resolve()
-        return drained(code, signal)
-      }
-      // What prevents the first worker from starting, or is wrong with the configuration, applies to every other too. One that
-      // never ran has reported neither.
-      const hasRun = worker.process.pid !== undefined
-      const isHopeless = hasRun && isFirstStart && !state.isReady && (code === 2 || !isServing)
-      if (isHopeless) {
-        ready.resolve()
-        return giveUp(code ?? 1)
-      }
-      const inARow = systemClock.monotonic() - startedAt >= backOff.steadyAfterMs ? 1 : failures + 1
-      const facts = { worker: worker.id, code, signal, err: failure }
-      ready.resolve(startAgain(isFirstStart && !state.isReady, inARow, facts))
+      },
+      onExit(exit, hasRun) {
+        alive.delete(worker)
+        metrics.leave(worker)
+        if (signals > 0) {
+          ready.resolve()
+          return drained(exit)
+        }
+        // What prevents the first worker from starting, or is wrong with the configuration, applies to every other too. One that
+        // never ran has reported neither.
+        const isHopeless = hasRun && isFirstStart && !state.isReady && (exit.code === 2 || !isServing)
+        if (isHopeless) {
+          ready.resolve()
+          return giveUp(exit.code ?? 1)
+        }
+        const inARow = systemClock.monotonic() - startedAt >= backOff.steadyAfterMs ? 1 : failures + 1
+        const facts = { worker: worker.id, ...exit }
+        ready.resolve(startAgain(isFirstStart && !state.isReady, inARow, facts))
+      },
     })
     return ready.promise
   }
@@ -73,10 +68,8 @@ export async function superviseWorkers(config: Config): Promise<number> {
     })
   }
 
-  function drained(code: number | null, signal: string | null): void {
-    // A worker that does not handle signals yet is ended by them.
-    const isWell = code === 0 || signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGHUP'
-    if (!isWell) worst = Math.max(worst, code ?? 1)
+  function drained(exit: Exit): void {
+    if (!isClean(exit)) worst = Math.max(worst, exit.code ?? 1)
     if (alive.size === 0) over.resolve(worst)
   }
 
@@ -122,6 +115,28 @@ function forked(): Worker | Error {
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   }
+}
+
+type Exit = { readonly code: number | null; readonly signal: string | null; readonly err: string | undefined }
+
+type WorkerListener = { onReady(): void; onExit(exit: Exit, hasRun: boolean): void }
+
+// Reports when a worker serves, and when its process has ended.
+function watch(worker: Worker, { onReady, onExit }: WorkerListener): void {
+  let err: string | undefined
+  worker.on('message', (message: FromWorker) => {
+    if (message.turnpike === 'ready') onReady()
+  })
+  // A machine that is out of processes or memory reports it here; `close` follows.
+  worker.on('error', error => {
+    err = error.message
+  })
+  worker.process.once('close', (code, signal) => onExit({ code, signal, err }, worker.process.pid !== undefined))
+}
+
+// A worker that does not handle signals yet is ended by them.
+function isClean({ code, signal }: Exit): boolean {
+  return code === 0 || signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGHUP'
 }
 
 function backOffOf({ bounds }: Config) {
