@@ -9,6 +9,7 @@ import { installationKey } from '../config/installation-key.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Key } from '../domain/key.ts'
 import type { TargetsView } from '../domain/routing.ts'
+import type { ResponseNeeds } from '../http/response.ts'
 import { type Router, v1Router } from '../http/router.ts'
 import { chatCompletions } from '../http/v1/chat-completions.ts'
 import { chatQuote } from '../http/v1/chat-quote.ts'
@@ -17,7 +18,7 @@ import { listModels, oneModel } from '../http/v1/models.ts'
 import { listUsage, oneUsage, type UsagePage } from '../http/v1/usage.ts'
 import { failpoints } from '../lib/failpoint.ts'
 import { fairQueue } from '../lib/fair-queue.ts'
-import { pauses } from '../lib/pauses.ts'
+import { type Pauses, pauses } from '../lib/pauses.ts'
 import { wordsOf } from '../lib/text.ts'
 import { tokenCounter } from '../lib/token-counter.ts'
 import { maintainTargets } from '../route/probing.ts'
@@ -59,29 +60,53 @@ export type Changed = {
   abortStreams(keyId: string): void
 }
 
-export async function openV1(
-  { store, catalog }: OpenedStore,
-  around: ChatApiDeps,
-  context: ServerContext,
-): Promise<V1> {
-  const { drain, peers } = around
-  const { config, clock, metrics, log, onBug } = context
-  const { bounds, brand } = config
+export async function openV1(opened: OpenedStore, { drain, peers }: ChatApiDeps, context: ServerContext): Promise<V1> {
+  const { bounds } = context.config
+  const admission = await openAdmission(opened.store, { drain, peers }, context)
+  const counters = openCounters(context)
+  const upstreams = openUpstreams(opened.catalog, context)
+  const live = new Set<string>()
+  const betweenTries = pauses(bounds.drainSettlePauseMsMax)
+  context.metrics.watchOpenRows(() => live.size)
+  const pruning = setInterval(() => {
+    admission.prune()
+    counters.promptCounts.prune()
+  }, bounds.limitsPrunedEveryMs)
+  const stages = { admission, counters, upstreams, live, pauses: betweenTries, drain }
+
+  return {
+    router: openRouter(opened, stages, context),
+    authenticator: admission.authenticator,
+    changed: admission.changed,
+    redis: admission.redis,
+    live,
+    settlements: { open: live, hurry: betweenTries.end },
+    healthOf: upstreams.healthOf,
+    async close() {
+      clearInterval(pruning)
+      admission.close()
+      await upstreams.close()
+      await counters.close()
+    },
+  }
+}
+
+// Who may enter and how often, and what operators change about it.
+async function openAdmission(store: OpenedStore['store'], { drain, peers }: ChatApiDeps, context: ServerContext) {
+  const { config, clock, metrics } = context
+  const { bounds } = config
   const { billing } = store
-  const onCache = metrics.keyCache
   const othersMayChangeKeys = config.databaseUrl !== undefined
-  const { keyPrefix } = brand
-  const unknownKeyLookupsMax = othersMayChangeKeys ? bounds.unknownKeyLookupsTogetherMax : bounds.unknownKeyLookupsMax
   const authenticate = authenticator({
     ...bounds,
-    unknownKeyLookupsMax,
+    unknownKeyLookupsMax: othersMayChangeKeys ? bounds.unknownKeyLookupsTogetherMax : bounds.unknownKeyLookupsMax,
     billing,
     clock,
-    keyPrefix,
+    keyPrefix: config.brand.keyPrefix,
     othersMayChangeKeys,
-    onCache,
+    onCache: metrics.keyCache,
   })
-  const redis = await openRedis(context, hint => heard(hint))
+  const redis = await openRedis(context, heard)
   const limits =
     redis === undefined
       ? keyLimits({ ...bounds, clock })
@@ -93,14 +118,64 @@ export async function openV1(
           onLocal: metrics.watchRedis(redis.buckets.isUp),
         })
   const refusalLog = openRefusalLog({ ...bounds, billing, clock, onUnwritten: metrics.unwrittenRefusal })
+
+  function heard(hint: Hint): void {
+    if (hint.kind === 'forget') authenticate.forget(hint.keyId)
+    else if (hint.kind === 'forget_accounts') authenticate.forgetAccounts()
+    else drain.cutKey(hint.keyId)
+  }
+
+  function everywhere(hint: Hint): void {
+    heard(hint)
+    redis?.tell(hint)
+  }
+
+  const changed: Changed = {
+    forget: keyId => everywhere({ kind: 'forget', keyId }),
+    onKeyChanged(key) {
+      limits.rpm(key)
+      return limits.look?.(key)
+    },
+    forgetAccounts: () => everywhere({ kind: 'forget_accounts' }),
+    abortStreams: keyId => everywhere({ kind: 'abort_streams', keyId }),
+  }
+
+  return {
+    authenticator: authenticate,
+    limits,
+    refusalLog,
+    changed,
+    redis: () => (redis === undefined ? 'none' : redis.buckets.isUp() ? 'ok' : 'away'),
+    prune() {
+      limits.prune()
+      refusalLog.prune()
+    },
+    close() {
+      refusalLog.flush()
+      redis?.close()
+    },
+  }
+}
+
+// Counts tokens of prompts, and of answers without usage.
+function openCounters({ config, clock }: ServerContext) {
+  const { bounds } = config
   const counter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs })
   const olderCounter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs, encoding: 'cl100k' })
-  const counts = promptCounts({ ...bounds, clock, counters: { o200k: counter, cl100k: olderCounter } })
-  const pruning = setInterval(() => {
-    limits.prune()
-    refusalLog.prune()
-    counts.prune()
-  }, bounds.limitsPrunedEveryMs)
+  return {
+    counter,
+    promptCounts: promptCounts({ ...bounds, clock, counters: { o200k: counter, cl100k: olderCounter } }),
+    async close() {
+      await counter.close()
+      await olderCounter.close()
+    },
+  }
+}
+
+// The adapters, and the state of the targets that they call.
+function openUpstreams(catalog: OpenedStore['catalog'], context: ServerContext) {
+  const { config, clock, metrics, log, onBug } = context
+  const { bounds } = config
   const large = largeAnswers(bounds)
   const adapters = adapterRegistry(bounds, {
     clock,
@@ -123,126 +198,21 @@ export async function openV1(
     onBug,
   })
   metrics.watch(() => snapshot(targets))
-  const tending = setInterval(maintainTargets, bounds.targetsMaintainedEveryMs, targets)
-  const live = new Set<string>()
-  const betweenTries = pauses(bounds.drainSettlePauseMsMax)
-  metrics.watchOpenRows(() => live.size)
-  const lists = fairQueue<UsagePage>({
-    concurrent: bounds.usageListsAtOnceMax,
-    waitingMax: bounds.usageListsWaitingMax,
-    waitingPerOwnerMax: bounds.usageListsPerAccountWaitingMax,
-  })
-  const reply = {
-    limits,
-    authenticator: authenticate,
-    headerPrefix: brand.headerPrefix,
-    bodyBytesMax: bounds.bodyBytesMax,
-    refusedBodyBytesMax: bounds.refusedBodyBytesMax,
-    refusedBodyWaitMs: bounds.refusedBodyWaitMs,
-    closing: drain.closing,
-    corsOrigins: config.corsOrigins,
-  }
-  const entering = {
-    billing,
-    clock,
-    authenticator: authenticate,
-    limits,
-    refusalLog,
-    reply,
-    catalog: catalog.current,
-    usage: store.usage,
-  }
-  const gatewayNeeds = {
-    ...entering,
-    ...bounds,
-    ...warnings(context),
-    timers: context.timers,
-    adapters,
-    targets,
-    clock,
-    random: context.random,
-    counter,
-    promptCounts: counts,
-    live,
-    pauses: betweenTries,
-    hmacKey: installationKey(config),
-    steps: withFailpoints(STEPS, failpoints(config.failpoints)),
-    bodies: context.bodies,
-    bodyTimeoutMs: bounds.requestTimeoutMs,
-    streams: metrics.streams,
-    pace: bounds,
-    explainAllowed: config.explain,
-    explainHeader: `${brand.headerPrefix}Explain`.toLowerCase(),
-  }
-
-  const router = v1Router({
-    authenticator: authenticate,
-    limits,
-    billing,
-    refusalLog,
-    clock,
-    trustedProxies: context.trustedProxies,
-    newRequestId: context.newId,
-    endpoints: [
-      chatCompletions(gatewayNeeds),
-      chatQuote(gatewayNeeds),
-      listModels(entering),
-      oneModel(entering),
-      keyIntrospect(entering),
-      listUsage({ ...entering, ...bounds, lists }),
-      oneUsage(entering),
-    ],
-    reply,
-    open: drain.open,
-    inFlight: context.inFlight,
-    report(report) {
-      metrics.request(report)
-      log.info(requestLine(report), 'request')
-    },
-    onBug: context.onBug,
-  })
-
-  function heard(hint: Hint): void {
-    if (hint.kind === 'forget') authenticate.forget(hint.keyId)
-    else if (hint.kind === 'forget_accounts') authenticate.forgetAccounts()
-    else drain.cutKey(hint.keyId)
-  }
-
-  function everywhere(hint: Hint): void {
-    heard(hint)
-    redis?.tell(hint)
-  }
+  const maintaining = setInterval(maintainTargets, bounds.targetsMaintainedEveryMs, targets)
 
   return {
-    router,
-    authenticator: authenticate,
-    changed: {
-      forget: keyId => everywhere({ kind: 'forget', keyId }),
-      onKeyChanged(key) {
-        limits.rpm(key)
-        return limits.look?.(key)
-      },
-      forgetAccounts: () => everywhere({ kind: 'forget_accounts' }),
-      abortStreams: keyId => everywhere({ kind: 'abort_streams', keyId }),
-    },
-    redis: () => (redis === undefined ? 'none' : redis.buckets.isUp() ? 'ok' : 'away'),
-    live,
-    settlements: { open: live, hurry: betweenTries.end },
-    healthOf(id) {
+    adapters,
+    targets,
+    healthOf(id: string): TargetsView {
       const view = snapshot(targets)
       const ofIt = ({ provider }: { readonly provider: string }) => provider === id
       return { targets: view.targets.filter(ofIt), credentials: view.credentials.filter(ofIt) }
     },
     async close() {
-      clearInterval(pruning)
-      refusalLog.flush()
-      clearInterval(tending)
-      redis?.close()
+      clearInterval(maintaining)
       targets.close()
       await adapters.close()
       await large.close()
-      await counter.close()
-      await olderCounter.close()
     },
   }
 }
@@ -252,6 +222,102 @@ const ALARMS: Readonly<Record<TargetAlarm['kind'], string>> = {
   breaker_closed: 'circuit breaker closed',
   credential_dead: 'credential rejected by the provider; no longer used',
   credential_alive: 'credential accepted by the provider again',
+}
+
+type Stages = {
+  readonly admission: Awaited<ReturnType<typeof openAdmission>>
+  readonly counters: ReturnType<typeof openCounters>
+  readonly upstreams: ReturnType<typeof openUpstreams>
+  readonly live: Set<string>
+  readonly pauses: Pauses
+  readonly drain: Drain
+}
+
+function openRouter(opened: OpenedStore, stages: Stages, context: ServerContext): Router {
+  const { config, clock, metrics, log } = context
+  const { bounds, brand } = config
+  const { authenticator, limits, refusalLog } = stages.admission
+  const { billing } = opened.store
+  const reply = {
+    limits,
+    authenticator,
+    headerPrefix: brand.headerPrefix,
+    bodyBytesMax: bounds.bodyBytesMax,
+    refusedBodyBytesMax: bounds.refusedBodyBytesMax,
+    refusedBodyWaitMs: bounds.refusedBodyWaitMs,
+    closing: stages.drain.closing,
+    corsOrigins: config.corsOrigins,
+  }
+  return v1Router({
+    authenticator,
+    limits,
+    billing,
+    refusalLog,
+    clock,
+    trustedProxies: context.trustedProxies,
+    newRequestId: context.newId,
+    endpoints: endpoints(opened, reply, stages, context),
+    reply,
+    open: stages.drain.open,
+    inFlight: context.inFlight,
+    report(report) {
+      metrics.request(report)
+      log.info(requestLine(report), 'request')
+    },
+    onBug: context.onBug,
+  })
+}
+
+function endpoints({ store, catalog }: OpenedStore, reply: ResponseNeeds, stages: Stages, context: ServerContext) {
+  const { config, clock, metrics } = context
+  const { bounds, brand } = config
+  const { authenticator, limits, refusalLog } = stages.admission
+  const entering = {
+    billing: store.billing,
+    clock,
+    authenticator,
+    limits,
+    refusalLog,
+    reply,
+    catalog: catalog.current,
+    usage: store.usage,
+  }
+  const chatNeeds = {
+    ...entering,
+    ...bounds,
+    ...warnings(context),
+    timers: context.timers,
+    adapters: stages.upstreams.adapters,
+    targets: stages.upstreams.targets,
+    clock,
+    random: context.random,
+    counter: stages.counters.counter,
+    promptCounts: stages.counters.promptCounts,
+    live: stages.live,
+    pauses: stages.pauses,
+    hmacKey: installationKey(config),
+    steps: withFailpoints(STEPS, failpoints(config.failpoints)),
+    bodies: context.bodies,
+    bodyTimeoutMs: bounds.requestTimeoutMs,
+    streams: metrics.streams,
+    pace: bounds,
+    explainAllowed: config.explain,
+    explainHeader: `${brand.headerPrefix}Explain`.toLowerCase(),
+  }
+  const lists = fairQueue<UsagePage>({
+    concurrent: bounds.usageListsAtOnceMax,
+    waitingMax: bounds.usageListsWaitingMax,
+    waitingPerOwnerMax: bounds.usageListsPerAccountWaitingMax,
+  })
+  return [
+    chatCompletions(chatNeeds),
+    chatQuote(chatNeeds),
+    listModels(entering),
+    oneModel(entering),
+    keyIntrospect(entering),
+    listUsage({ ...entering, ...bounds, lists }),
+    oneUsage(entering),
+  ]
 }
 
 const ODD_SETTLEMENTS = {
