@@ -107,3 +107,24 @@ function helpFor(command: Command): string {
   const more = command.more === undefined ? '' : `\n${wrap(command.more)}\n`
   return `${styleText('bold', `turnpike ${command.usage}`)}\n\n${wrap(command.about)}\n\n${lines.join('\n')}\n${more}`
 }
+
+// Reads a secret from the first line of stdin, or all of stdin.
+export async function lineFromStdin(charsMax: number): Promise<string> {
+  return (await read(charsMax, text => text.includes('\n'))).split('\n')[0]?.trim() ?? ''
+}
+
+export async function allOfStdin(charsMax: number): Promise<string> {
+  const text = await read(charsMax, () => false)
+  if (text.length > charsMax) throw new BadUsage(`stdin has more than ${charsMax} characters`)
+  return text
+}
+
+async function read(charsMax: number, isEnough: (text: string) => boolean): Promise<string> {
+  let text = ''
+  process.stdin.setEncoding('utf8')
+  for await (const chunk of process.stdin) {
+    text += String(chunk)
+    if (isEnough(text) || text.length > charsMax) break
+  }
+  return text
+}

@@ -1,9 +1,8 @@
 // Shared by the commands of the admin API: request bodies from options, secrets from the environment or stdin, and output.
 import { readSecretVariable } from '../config/command-env.ts'
-import { BadUsage, type Input, type Option } from './command.ts'
+import { BadUsage, type Input, lineFromStdin, type Option } from './command.ts'
 import type { Client, Json } from './http-client.ts'
 import { type Cell, printFields, printJson, printTable } from './output.ts'
-import { lineFromStdin } from './stdin.ts'
 
 export const SET_OPTIONS: Readonly<Record<string, Option>> = {
   set: {

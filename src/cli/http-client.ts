@@ -1,8 +1,7 @@
 // The HTTP client of the gateway, which turns errors into plain messages. Tokens and keys come from the environment or from
 // stdin, never from arguments, which every user of the machine can see.
 import { loadClientConfig } from '../config/command-env.ts'
-import { BadUsage, Failed, type Input, type Option } from './command.ts'
-import { lineFromStdin } from './stdin.ts'
+import { BadUsage, Failed, type Input, lineFromStdin, type Option } from './command.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 

@@ -3,11 +3,10 @@ import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
 import { loadClientConfig } from '../../config/command-env.ts'
 import { sseReader } from '../../lib/sse.ts'
-import { BadUsage, type Command, Failed, type Input } from '../command.ts'
+import { allOfStdin, BadUsage, type Command, Failed, type Input } from '../command.ts'
 import { readCount } from '../document.ts'
 import { CLIENT_HELP, callWithKey, type Json } from '../http-client.ts'
 import { printJson } from '../output.ts'
-import { allOfStdin } from '../stdin.ts'
 
 const STDIN_CHARS_MAX = 4_000_000
 

@@ -8,10 +8,9 @@ import { loadDatabaseUrl } from '../../config/command-env.ts'
 import { lockDataDir } from '../../store/sqlite/lock.ts'
 import { removeMarker } from '../../store/transfer/marker.ts'
 import { type Transferred, transferStore } from '../../store/transfer/transfer.ts'
-import { BadUsage, type Command, Failed, type Input } from '../command.ts'
+import { BadUsage, type Command, Failed, type Input, lineFromStdin } from '../command.ts'
 import { printFields, printJson } from '../output.ts'
 import { openProgress } from '../progress.ts'
-import { lineFromStdin } from '../stdin.ts'
 
 const URL_CHARS_MAX = 4096
 const RETRY_MS = 1000

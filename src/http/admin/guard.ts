@@ -1,6 +1,6 @@
 // Authenticates calls of the admin API: an operator's token, or a session cookie and, for a change, its CSRF token. Viewers may
 // read everything and change nothing.
-import { createHash } from 'node:crypto'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fastifyCookie, { type CookieSerializeOptions } from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -12,7 +12,6 @@ import type { Clock } from '../../lib/clock.ts'
 import { addressBlock, parseAddress } from '../../lib/ip-address.ts'
 import { lru } from '../../lib/lru.ts'
 import type { Actor } from '../../store/contract/operator.ts'
-import { bearerOf } from '../bearer-token.ts'
 import type { Endpoint } from './endpoint-table.ts'
 
 export type Who = {
@@ -217,3 +216,20 @@ export function clearSessionCookie(reply: FastifyReply, secure: boolean): void {
 }
 
 const ATTRIBUTES: CookieSerializeOptions = { path: '/', httpOnly: true, sameSite: 'strict' }
+
+// Whether a request has a bearer token with a known hash.
+
+// Hashes are compared and not tokens, so that timing reveals neither length nor content.
+export function bearsToken(authorization: string | undefined, wanted: Buffer): boolean {
+  const token = bearerOf(authorization ?? '')
+  return token !== '' && timingSafeEqual(tokenHash(token), wanted)
+}
+
+// The token, or undefined if there is none.
+function bearerOf(authorization: string): string {
+  return /^Bearer +([\x21-\x7e]{1,1024})$/i.exec(authorization)?.[1] ?? ''
+}
+
+export function tokenHash(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}

@@ -4,8 +4,7 @@ import type { PoolClient, QueryResult, Submittable } from 'pg'
 import { lockMigrations, MOVE_TABLE, migratePostgres, SCHEMA_TABLE } from '../postgres/migrate.ts'
 import { lockOf } from '../postgres/sql.ts'
 import { AHEAD, CannotTransfer, type TransferTable } from './plan.ts'
-import { type Key, type Keyed, keyed, type Range, type Value } from './source.ts'
-import { storableText, sumsOf } from './sums.ts'
+import { type Key, type Keyed, keyed, type Range, storableText, sumsOf, type Value } from './source.ts'
 
 export type TransferTarget = {
   readonly client: PoolClient

@@ -10,8 +10,7 @@ import { type DataDirLock, lockDataDir } from '../sqlite/lock.ts'
 import { readMarker, type TransferMarker, writeMarker } from './marker.ts'
 import { CannotTransfer, planTransfer, STAYS, sourceShape, type TransferTable } from './plan.ts'
 import { copyAhead, copyRest, type Ends, type OnPage } from './rows.ts'
-import { openTransferSource, type TransferSource } from './source.ts'
-import { sumNames } from './sums.ts'
+import { openTransferSource, sumNames, type TransferSource } from './source.ts'
 import { claimTarget, type TransferTarget } from './target.ts'
 
 export type TransferOptions = {
