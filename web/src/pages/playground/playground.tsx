@@ -14,48 +14,8 @@ export default function Playground(): ReactNode {
   const models = useModelDirectory().filter(({ status }) => status === 'active')
   const [key, setKey] = useState(rememberedKey)
   const [chosen, setChosen] = useState<string | null>(null)
-  const [text, setText] = useState('')
-  const [turns, setTurns] = useState<readonly TurnState[]>([])
-  const running = useRef<AbortController>(undefined)
   const model = chosen ?? models[0]?.id ?? ''
-  const isRunning = turns.at(-1)?.is === 'running'
-  const canSend = key.trim() !== '' && model !== '' && text.trim() !== '' && !isRunning
-  useEffect(() => () => running.current?.abort(), [])
-
-  async function send(): Promise<void> {
-    if (!canSend) return
-    const abort = new AbortController()
-    running.current = abort
-    const asked: TurnState = {
-      is: 'running',
-      model,
-      question: text.trim(),
-      answer: '',
-      requestId: null,
-      error: undefined,
-    }
-    const change = (with_: Partial<TurnState> | ((turn: TurnState) => Partial<TurnState>)) =>
-      setTurns(all =>
-        all.map((turn, at) =>
-          at === all.length - 1 ? { ...turn, ...(typeof with_ === 'function' ? with_(turn) : with_) } : turn,
-        ),
-      )
-    setTurns([...turns, asked])
-    setText('')
-    try {
-      await streamChat({
-        key: key.trim(),
-        model,
-        messages: [...turns.flatMap(messagesOf), { role: 'user', content: asked.question }],
-        signal: abort.signal,
-        onText: piece => change(turn => ({ answer: turn.answer + piece })),
-        onRequestId: requestId => change({ requestId }),
-      })
-      change({ is: 'done' })
-    } catch (error) {
-      change(abort.signal.aborted ? { is: 'stopped' } : { is: 'failed', error })
-    }
-  }
+  const chat = useChat(key.trim(), model)
 
   return (
     <Page title="Playground" about="Chat with a model using an API key. Requests are billed like any other.">
@@ -87,64 +47,68 @@ export default function Playground(): ReactNode {
       </Panel>
       <Panel>
         <Stack gap="md">
-          {turns.length === 0 ? (
+          {chat.turns.length === 0 ? (
             <EmptyState icon={IconMessageCircle} title="Start a chat">
               Paste a key, choose a model and enter a message below.
             </EmptyState>
           ) : (
             // biome-ignore lint/suspicious/noArrayIndexKey: turns are only ever added at the end.
-            turns.map((turn, index) => <Turn key={index} of={turn} />)
+            chat.turns.map((turn, index) => <Turn key={index} of={turn} />)
           )}
-          <form
-            onSubmit={event => {
-              event.preventDefault()
-              void send()
-            }}
-          >
-            <Textarea
-              aria-label="Message"
-              placeholder="Your message. Press Enter to send, Shift+Enter for a new line."
-              autosize
-              minRows={2}
-              maxRows={12}
-              value={text}
-              onChange={event => setText(event.currentTarget.value)}
-              onKeyDown={event => {
-                if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
-                event.preventDefault()
-                void send()
-              }}
-            />
-            <Group justify="space-between" mt="xs">
-              <Text size="xs" c="dimmed">
-                {key.trim() === '' ? 'Enter a key.' : `Sends to ${location.host}/v1`}
-              </Text>
-              <Group gap="xs">
-                {turns.length > 0 && !isRunning && (
-                  <Button variant="subtle" leftSection={<IconEraser size={16} />} onClick={() => setTurns([])}>
-                    New chat
-                  </Button>
-                )}
-                {isRunning ? (
-                  <Button
-                    variant="default"
-                    leftSection={<IconPlayerStop size={16} />}
-                    onClick={() => running.current?.abort()}
-                  >
-                    Stop
-                  </Button>
-                ) : (
-                  <Button type="submit" disabled={!canSend} leftSection={<IconSend size={16} />}>
-                    Send
-                  </Button>
-                )}
-              </Group>
-            </Group>
-          </form>
+          <Composer chat={chat} hasKey={key.trim() !== ''} hasModel={model !== ''} />
         </Stack>
       </Panel>
     </Page>
   )
+}
+
+type Chat = {
+  readonly turns: readonly TurnState[]
+  readonly isRunning: boolean
+  send(question: string): Promise<void>
+  stop(): void
+  clear(): void
+}
+
+function useChat(key: string, model: string): Chat {
+  const [turns, setTurns] = useState<readonly TurnState[]>([])
+  const running = useRef<AbortController>(undefined)
+  useEffect(() => () => running.current?.abort(), [])
+
+  function change(with_: Partial<TurnState> | ((turn: TurnState) => Partial<TurnState>)): void {
+    setTurns(all =>
+      all.map((turn, at) =>
+        at === all.length - 1 ? { ...turn, ...(typeof with_ === 'function' ? with_(turn) : with_) } : turn,
+      ),
+    )
+  }
+
+  async function send(question: string): Promise<void> {
+    const abort = new AbortController()
+    running.current = abort
+    setTurns([...turns, { is: 'running', model, question, answer: '', requestId: null, error: undefined }])
+    try {
+      await streamChat({
+        key,
+        model,
+        messages: [...turns.flatMap(messagesOf), { role: 'user', content: question }],
+        signal: abort.signal,
+        onText: piece => change(turn => ({ answer: turn.answer + piece })),
+        onRequestId: requestId => change({ requestId }),
+      })
+      change({ is: 'done' })
+    } catch (error) {
+      change(abort.signal.aborted ? { is: 'stopped' } : { is: 'failed', error })
+    }
+  }
+
+  return {
+    turns,
+    isRunning: turns.at(-1)?.is === 'running',
+    send,
+    stop: () => running.current?.abort(),
+    clear: () => setTurns([]),
+  }
 }
 
 // The messages of an earlier turn, sent as context.
@@ -154,4 +118,63 @@ function messagesOf({ question, answer }: TurnState): readonly Message[] {
     { role: 'user', content: question },
     { role: 'assistant', content: answer },
   ]
+}
+
+type ComposerProps = { readonly chat: Chat; readonly hasKey: boolean; readonly hasModel: boolean }
+
+function Composer({ chat, hasKey, hasModel }: ComposerProps): ReactNode {
+  const { turns, isRunning } = chat
+  const [text, setText] = useState('')
+  const canSend = hasKey && hasModel && text.trim() !== '' && !isRunning
+
+  function send(): void {
+    if (!canSend) return
+    void chat.send(text.trim())
+    setText('')
+  }
+
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault()
+        send()
+      }}
+    >
+      <Textarea
+        aria-label="Message"
+        placeholder="Your message. Press Enter to send, Shift+Enter for a new line."
+        autosize
+        minRows={2}
+        maxRows={12}
+        value={text}
+        onChange={event => setText(event.currentTarget.value)}
+        onKeyDown={event => {
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+          event.preventDefault()
+          send()
+        }}
+      />
+      <Group justify="space-between" mt="xs">
+        <Text size="xs" c="dimmed">
+          {hasKey ? `Sends to ${location.host}/v1` : 'Enter a key.'}
+        </Text>
+        <Group gap="xs">
+          {turns.length > 0 && !isRunning && (
+            <Button variant="subtle" leftSection={<IconEraser size={16} />} onClick={chat.clear}>
+              New chat
+            </Button>
+          )}
+          {isRunning ? (
+            <Button variant="default" leftSection={<IconPlayerStop size={16} />} onClick={chat.stop}>
+              Stop
+            </Button>
+          ) : (
+            <Button type="submit" disabled={!canSend} leftSection={<IconSend size={16} />}>
+              Send
+            </Button>
+          )}
+        </Group>
+      </Group>
+    </form>
+  )
 }
