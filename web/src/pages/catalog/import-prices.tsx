@@ -37,9 +37,11 @@ const VENDORS = [
   'aws',
 ]
 
+// What was entered, by the name of its field.
+type Order = Readonly<Record<string, string>>
+
 export function ImportPrices({ onClose }: { readonly onClose: () => void }): ReactNode {
-  const { data: providers = [] } = useProviders()
-  const [order, setOrder] = useState<Readonly<Record<string, string>>>({ list: '' })
+  const [order, setOrder] = useState<Order>({ list: '' })
   const [shown, setShown] = useState<{ readonly order: ImportOrder; readonly difference: ImportObject }>()
   const importPrices = useImport()
   const set = (name: string) => (value: string | null) => {
@@ -84,40 +86,7 @@ export function ImportPrices({ onClose }: { readonly onClose: () => void }): Rea
             Uses the price list installed with the server; nothing is downloaded. You see the changes before they are
             saved.
           </Text>
-          <SimpleGrid cols={{ base: 1, xs: 2, sm: 4 }} spacing="sm">
-            <Autocomplete
-              label="Vendor"
-              description="Name in the price list"
-              required
-              data-autofocus
-              data={VENDORS}
-              value={order.list ?? ''}
-              onChange={set('list')}
-            />
-            <Select
-              label="Provider"
-              description="Serves the models"
-              placeholder="Same name"
-              searchable
-              clearable
-              data={providers.map(({ id }) => id)}
-              value={order.provider || null}
-              onChange={set('provider')}
-            />
-            <TextInput
-              label="Filter"
-              description="Part of a name, or gpt-4*"
-              value={order.match ?? ''}
-              onChange={event => set('match')(event.currentTarget.value)}
-            />
-            <TextInput
-              label="Markup"
-              description="A factor such as 1.2"
-              placeholder="from the file"
-              value={order.markup ?? ''}
-              onChange={event => set('markup')(event.currentTarget.value)}
-            />
-          </SimpleGrid>
+          <OrderFields order={order} set={set} />
           {importPrices.error !== null && (
             <ErrorAlert error={importPrices.error} title="The price list could not be compared" />
           )}
@@ -143,6 +112,48 @@ export function ImportPrices({ onClose }: { readonly onClose: () => void }): Rea
         </Stack>
       </form>
     </Modal>
+  )
+}
+
+type OrderProps = { readonly order: Order; readonly set: (name: string) => (value: string | null) => void }
+
+function OrderFields({ order, set }: OrderProps): ReactNode {
+  const { data: providers = [] } = useProviders()
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, sm: 4 }} spacing="sm">
+      <Autocomplete
+        label="Vendor"
+        description="Name in the price list"
+        required
+        data-autofocus
+        data={VENDORS}
+        value={order.list ?? ''}
+        onChange={set('list')}
+      />
+      <Select
+        label="Provider"
+        description="Serves the models"
+        placeholder="Same name"
+        searchable
+        clearable
+        data={providers.map(({ id }) => id)}
+        value={order.provider || null}
+        onChange={set('provider')}
+      />
+      <TextInput
+        label="Filter"
+        description="Part of a name, or gpt-4*"
+        value={order.match ?? ''}
+        onChange={event => set('match')(event.currentTarget.value)}
+      />
+      <TextInput
+        label="Markup"
+        description="A factor such as 1.2"
+        placeholder="from the file"
+        value={order.markup ?? ''}
+        onChange={event => set('markup')(event.currentTarget.value)}
+      />
+    </SimpleGrid>
   )
 }
 
@@ -219,7 +230,7 @@ function changesOf({ data }: ImportObject) {
   return data.filter(({ change }) => change === 'new' || change === 'changed')
 }
 
-function orderOf(fields: Readonly<Record<string, string>>): ImportOrder {
+function orderOf(fields: Order): ImportOrder {
   const given = Object.entries(fields).filter(([, value]) => value.trim() !== '')
   return Object.fromEntries(given.map(([name, value]) => [name, value.trim()])) as unknown as ImportOrder
 }
