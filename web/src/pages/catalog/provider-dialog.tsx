@@ -88,61 +88,7 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
         )}
         <Fieldset disabled={isReadOnly} variant="unstyled">
           <Stack gap="sm">
-            <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-              {provider === undefined && (
-                <TextInput
-                  label="ID"
-                  description="Shown to clients as the provider"
-                  required
-                  data-autofocus
-                  {...form.getInputProps('id')}
-                />
-              )}
-              <Select
-                label="API type"
-                description="The protocol of the provider’s API"
-                allowDeselect={false}
-                data={Object.entries(KINDS).map(([value, label]) => ({ value, label }))}
-                {...form.getInputProps('kind')}
-              />
-              {form.values.kind === 'openai' && provider === undefined && (
-                <Autocomplete
-                  label="Preset"
-                  description="Base URL and known quirks of a vendor"
-                  placeholder="none"
-                  data={PRESETS}
-                  {...form.getInputProps('preset')}
-                />
-              )}
-              {(SETTINGS[form.values.kind] ?? []).map(name => (
-                <TextInput
-                  key={name}
-                  label={name.charAt(0).toUpperCase() + name.slice(1)}
-                  {...form.getInputProps(name)}
-                />
-              ))}
-            </SimpleGrid>
-            {form.values.kind !== 'demo' && (
-              <TextInput
-                label="Base URL"
-                description="Leave empty for the default of the preset or API type. Changing it deletes the stored credentials."
-                placeholder="https://api.example.com/v1"
-                {...form.getInputProps('base_url')}
-              />
-            )}
-            {provider === undefined && form.values.kind !== 'demo' && (
-              <PasswordInput
-                label="API key"
-                description="Stored encrypted and never shown again"
-                autoComplete="off"
-                {...form.getInputProps('api_key')}
-              />
-            )}
-            <Switch
-              label="Active"
-              description="Requests are not sent to inactive providers."
-              {...form.getInputProps('isActive', { type: 'checkbox' })}
-            />
+            <ProviderFields form={form} isNew={provider === undefined} />
           </Stack>
         </Fieldset>
         {problem !== undefined && <ConflictAlert error={problem} noun="provider" onReload={onReload} />}
@@ -175,5 +121,66 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
         </TypedConfirm>
       )}
     </form>
+  )
+}
+
+type FieldsProps = { readonly form: ReturnType<typeof useProviderForm>; readonly isNew: boolean }
+
+function ProviderFields({ form, isNew }: FieldsProps): ReactNode {
+  const { kind } = form.values
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+        {isNew && (
+          <TextInput
+            label="ID"
+            description="Shown to clients as the provider"
+            required
+            data-autofocus
+            {...form.getInputProps('id')}
+          />
+        )}
+        <Select
+          label="API type"
+          description="The protocol of the provider’s API"
+          allowDeselect={false}
+          data={Object.entries(KINDS).map(([value, label]) => ({ value, label }))}
+          {...form.getInputProps('kind')}
+        />
+        {kind === 'openai' && isNew && (
+          <Autocomplete
+            label="Preset"
+            description="Base URL and known quirks of a vendor"
+            placeholder="none"
+            data={PRESETS}
+            {...form.getInputProps('preset')}
+          />
+        )}
+        {(SETTINGS[kind] ?? []).map(name => (
+          <TextInput key={name} label={name.charAt(0).toUpperCase() + name.slice(1)} {...form.getInputProps(name)} />
+        ))}
+      </SimpleGrid>
+      {kind !== 'demo' && (
+        <TextInput
+          label="Base URL"
+          description="Leave empty for the default of the preset or API type. Changing it deletes the stored credentials."
+          placeholder="https://api.example.com/v1"
+          {...form.getInputProps('base_url')}
+        />
+      )}
+      {isNew && kind !== 'demo' && (
+        <PasswordInput
+          label="API key"
+          description="Stored encrypted and never shown again"
+          autoComplete="off"
+          {...form.getInputProps('api_key')}
+        />
+      )}
+      <Switch
+        label="Active"
+        description="Requests are not sent to inactive providers."
+        {...form.getInputProps('isActive', { type: 'checkbox' })}
+      />
+    </>
   )
 }
