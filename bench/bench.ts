@@ -102,11 +102,11 @@ async function measureScale(plan: Plan): Promise<readonly Results[]> {
   const { stores, workers, placeDatabases } = await startScale()
   const common = { forms: plan.forms, connections: plan.connections, startup: undefined }
   placeDatabases('others')
-  const beside = await measureRounds({ ...plan, contestants: stores })
+  const rounds = await measureRounds({ ...plan, contestants: stores })
   placeDatabases('both')
   const slow = await measureRounds({ ...plan, contestants: workers, drivers: 'both', alone: false })
   return [
-    { ...common, floor: EMBEDDED, samples: beside },
+    { ...common, floor: EMBEDDED, samples: rounds },
     { ...common, floor: ONE_SLOW, samples: slow },
   ]
 }

@@ -19,7 +19,7 @@ import { seedStore } from './seed-store.ts'
 const HELP = `npm run seed -- [options]
 
   --rows N        usage rows (1000000)
-  --days N        over so many days (90)
+  --days N        number of days (90)
   --until TIME    the last of them is before this time, ISO 8601 (the present hour)
   --seed N        the same number gives the same rows (1)
   --data-dir DIR  where SQLite's database is made (./data); without it DATABASE_URL is honoured

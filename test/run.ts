@@ -167,7 +167,7 @@ async function runTests(jobs: readonly Job[]): Promise<boolean> {
 
   summarize(results)
   list('Failed', broken)
-  list(`Flaky: failed beside other files and passed alone (at most ${FLAKY_MAX} are accepted)`, flaky)
+  list(`Flaky: failed with other files and passed alone (at most ${FLAKY_MAX} are accepted)`, flaky)
   return broken.length === 0 && flaky.length <= FLAKY_MAX
 }
 

@@ -124,8 +124,8 @@ function weighOne(listed: ListedModel, { order, names, served }: Known, needs: C
       return { said: { ...said, change: 'skipped', notes: [...notes, 'declared in the configuration file'] } }
     }
     const entered = JSON.stringify(merged(there.entered, { pricing: document.pricing }))
-    const dearer = { ...there.model, prices: model.prices, newPriceVersion: model.newPriceVersion }
-    return { said, save: { model: withoutOrigin(dearer), entered, active: there.active, basedOn: there.version } }
+    const repriced = { ...there.model, prices: model.prices, newPriceVersion: model.newPriceVersion }
+    return { said, save: { model: withoutOrigin(repriced), entered, active: there.active, basedOn: there.version } }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return skipped(prefix + listed.id, error.message)

@@ -47,15 +47,15 @@ export async function sizeByCount(
 // lowest base that a count could give, so that nothing is counted for an account that could not pay that either.
 export function holdEntry(chat: Chat, models: Models, size: PromptSize, outputCapMinTokens: number): HoldEntry {
   const [first] = models
-  const dearest = models.length === 1 ? first : dearestOf(chat, models, size)
-  const outputTokens = outputBoundOf(dearest, chat.maxTokens)
+  const costliest = models.length === 1 ? first : costliestOf(chat, models, size)
+  const outputTokens = outputBoundOf(costliest, chat.maxTokens)
   // Where output is free a cap would save nothing.
-  const mayCap = chat.maxTokens === null && dearest.prices.completion > 0n
+  const mayCap = chat.maxTokens === null && costliest.prices.completion > 0n
   return {
     kind: 'hold',
-    base: worstPrompt(size.tokens(dearest), dearest.prices),
-    baseAtBest: size.isCounted ? null : bestBase(chat, dearest),
-    outputPrice: dearest.prices.completion * BigInt(chat.n),
+    base: worstPrompt(size.tokens(costliest), costliest.prices),
+    baseAtBest: size.isCounted ? null : bestBase(chat, costliest),
+    outputPrice: costliest.prices.completion * BigInt(chat.n),
     outputTokens,
     outputTokensMin: mayCap ? Math.min(outputCapMinTokens, outputTokens) : null,
     priceVersion: first.priceVersion,
@@ -79,9 +79,9 @@ function bestBase(chat: Chat, model: Model): Pico {
   return worstPrompt(leastBound(chat, model), model.prices)
 }
 
-function dearestOf(chat: Chat, models: Models, size: PromptSize): Model {
+function costliestOf(chat: Chat, models: Models, size: PromptSize): Model {
   const fullCost = (model: Model) => worstCost(chat, model, size, outputBoundOf(model, chat.maxTokens))
-  return models.reduce((dearest, model) => (fullCost(model) > fullCost(dearest) ? model : dearest))
+  return models.reduce((costliest, model) => (fullCost(model) > fullCost(costliest) ? model : costliest))
 }
 
 const snapshotOf = memoize((model: Model) => priceSnapshot(model.prices))

@@ -61,7 +61,7 @@ export type Config = {
   readonly allowPrivateUpstreams: boolean
   // A Postgres that may lose acknowledged commits gives a warning instead of an error.
   readonly allowUnsafeDatabase: boolean
-  // Null: usage rows are kept for ever.
+  // Null: usage rows are kept forever.
   readonly usageRetentionDays: number | null
   // Undefined: there is no file.
   readonly catalog: FileCatalog | undefined

@@ -69,7 +69,7 @@ export type FileSettings = {
   readonly allowPrivateUpstreams: boolean
   readonly drainDelayMs: number
   readonly drainMaxMs: number
-  // Null: usage rows are kept for ever.
+  // Null: usage rows are kept forever.
   readonly usageRetentionDays: number | null
 }
 

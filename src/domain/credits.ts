@@ -52,21 +52,21 @@ export function sumOf(tokens: Tokens, rates: Rates): bigint {
 // The maximum cost of a prompt including the request's own price, whatever part of it turns out to be cached. Not rounded:
 // rounding happens once, after the output has been added.
 export function worstPrompt(promptTokens: number, prices: Prices): Pico {
-  return BigInt(promptTokens) * dearestPrompt(prices) + prices.request
+  return BigInt(promptTokens) * highestPromptRate(prices) + prices.request
 }
 
 // The same with the output, in the unit of the rates.
 export function worstSum(promptTokens: number, outputTokens: number, rates: Rates): bigint {
-  return BigInt(promptTokens) * dearestPrompt(rates) + BigInt(outputTokens) * rates.completion + rates.request
+  return BigInt(promptTokens) * highestPromptRate(rates) + BigInt(outputTokens) * rates.completion + rates.request
 }
 
 // The maximum cost of one request: far above any real one, and small enough that a hundred of them fit into 64 bits.
 export const COST_MAX: Nano = NANO_MAX / 100n
 
-function dearestPrompt(rates: Rates): bigint {
-  let dearest = rates.prompt
-  for (const rate of [rates.cacheRead, rates.cacheWrite]) if (rate > dearest) dearest = rate
-  return dearest
+function highestPromptRate(rates: Rates): bigint {
+  let highest = rates.prompt
+  for (const rate of [rates.cacheRead, rates.cacheWrite]) if (rate > highest) highest = rate
+  return highest
 }
 
 // How many whole tokens at this price fit into the amount after `base` is deducted.

@@ -171,7 +171,7 @@ function kindsOfUnits(): Uint8Array {
   return known
 }
 
-// Which tokenizer a target's model uses, judged by its provider and name. OpenAI's tokenizers are known exactly; for all others
+// Which tokenizer a target's model uses, by its provider and name. OpenAI's tokenizers are known exactly; for all others
 // the count of one of OpenAI's is used, times 1.5.
 export type Tokenizer = {
   readonly encoding: 'o200k' | 'cl100k'

@@ -4,7 +4,7 @@
 import { isRawJson } from '../lib/raw-json.ts'
 import type { Model, Target } from './catalog.ts'
 
-// Whether a model reasons, judged by its id and its targets' names. An operator's explicit setting takes precedence.
+// Whether a model reasons, by its id and its targets' names. An operator's explicit setting takes precedence.
 export function isKnownToReason({
   id,
   targets,

@@ -131,7 +131,7 @@ function takeRequests(listener: Listener): void {
     else needs.others(req, res)
   }
   const handle = (req: IncomingMessage, res: ServerResponse) => {
-    // For every responder: a response that is not read must not be kept for ever.
+    // For every responder: a response that is not read must not be kept forever.
     res.on('prefinish', () => destroyUnlessRead(res, needs.writeStallMs))
     feeds.get(req.socket)?.take(req, res, () => begin(req, res))
   }

@@ -161,7 +161,7 @@ function serve(running: Running): void {
   })
 }
 
-// True once, for whoever reports the outcome: from then on a caller that leaves is the listener's concern.
+// True once, for the first to report the outcome: from then on a caller that leaves is the listener's concern.
 function decide(running: Running): boolean {
   if (running.decided) return false
   running.decided = true

@@ -18,7 +18,7 @@ export type Log = {
 }
 
 export function openLog(level: LogLevel, out: NodeJS.WriteStream & { readonly fd?: number }, clock: Clock): Log {
-  // Not through the stream of a terminal: its writes block, and fail for ever once the terminal has closed.
+  // Not through the stream of a terminal: its writes block, and fail forever once the terminal has closed.
   const lines = lineWriter(out.fd ?? 1)
   return logTo(out.isTTY ? readable(lines) : lines, level, clock)
 }

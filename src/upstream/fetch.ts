@@ -148,9 +148,9 @@ function answerOf(setup: FetchSetup, ends: Ends): ResponseHandler & { fail(reaso
       // Of a stream, what came before was passed on and counted.
       const producedBytes = setup.stream ? Math.min(bytes, setup.bounds.sseEventBytesMax) : bytes
       if (excess !== undefined) return fail(new Failure('too_large', excess, { producedBytes }))
-      const trouble = shape?.(chunk)
-      if (trouble !== undefined)
-        return fail(new Failure('invalid_response', `the response is ${trouble}`, { status: 200 }))
+      const problem = shape?.(chunk)
+      if (problem !== undefined)
+        return fail(new Failure('invalid_response', `the response is ${problem}`, { status: 200 }))
       // The bytes are only valid during the call: copy them.
       body?.push(new Uint8Array(chunk))
       count(chunk.length)
@@ -181,14 +181,14 @@ function shownHeaders(headers: ResponseHeaders): Headers {
 type Body = {
   readonly stream: ReadableStream<Uint8Array>
   push(piece: Uint8Array): void
-  end(trouble: { readonly reason: unknown } | undefined): void
+  end(problem: { readonly reason: unknown } | undefined): void
 }
 
 // Data received before an error is read before the error is reported, and the buffer is small.
 function bodyOf({ pause, resume, stop }: Ends): Body {
   const waiting: Uint8Array[] = []
   let bytes = 0
-  let ended: { readonly trouble: { readonly reason: unknown } | undefined } | undefined
+  let ended: { readonly problem: { readonly reason: unknown } | undefined } | undefined
   let wake = () => {}
 
   async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
@@ -202,8 +202,8 @@ function bodyOf({ pause, resume, stop }: Ends): Body {
     if (piece !== undefined) {
       bytes -= piece.byteLength
       controller.enqueue(piece)
-    } else if (ended?.trouble === undefined) controller.close()
-    else controller.error(ended.trouble.reason)
+    } else if (ended?.problem === undefined) controller.close()
+    else controller.error(ended.problem.reason)
   }
 
   return {
@@ -214,8 +214,8 @@ function bodyOf({ pause, resume, stop }: Ends): Body {
       if (bytes >= WAITING_BYTES) pause()
       wake()
     },
-    end(trouble) {
-      ended = { trouble }
+    end(problem) {
+      ended = { problem }
       wake()
     },
   }

@@ -1,6 +1,6 @@
 // Bounds the memory of whole answers, on this node and per account. An answer that finds no memory is not read further until
 // others have been released. The oldest one that is being read may exceed the bound, one at a time, so that half-read answers
-// never wait for each other for ever. See docs/decisions/large-answers.md.
+// never wait for each other forever. See docs/decisions/large-answers.md.
 
 export type AnswerMemory = {
   // Memory for one answer. `resume` is called when memory was granted.

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { ANSWER, exerciseFailures, PROMPT, STRANGER, USER } from '../support/canaries.ts'
+import { ANSWER, exerciseFailures, PROMPT, UNKNOWN_KEY, USER } from '../support/canaries.ts'
 import { type Gateway, startGateway } from '../support/gateway.ts'
 import { PROVIDER_KEY_CANARY, standardConfig } from '../support/standard-config.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -29,7 +29,7 @@ test('no canary leaks in a busy run', async t => {
   const { text: metrics } = await gateway.get('/metrics')
   await gateway.stop({ hurry: true })
 
-  const secrets = [old, current, STRANGER, PROVIDER_KEY_CANARY, gateway.adminToken, METRICS_TOKEN]
+  const secrets = [old, current, UNKNOWN_KEY, PROVIDER_KEY_CANARY, gateway.adminToken, METRICS_TOKEN]
   const hashes = secrets.map(secret => createHash('sha256').update(secret).digest('hex'))
   const errors = said.filter(answer => answer.status >= 400)
 

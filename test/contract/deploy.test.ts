@@ -65,7 +65,7 @@ test('the Dockerfile', async t => {
       assert.ok(ignored.includes(name), name)
   })
 
-  await t.test('passes hadolint', () => judged('hadolint', ['Dockerfile']))
+  await t.test('passes hadolint', () => checkWith('hadolint', ['Dockerfile']))
 })
 
 test('compose.yaml', async t => {
@@ -105,7 +105,7 @@ test('compose.yaml', async t => {
   })
 
   await t.test('matches the schema of compose files', () =>
-    judged('check-jsonschema', ['--builtin-schema', 'vendor.compose-spec', 'compose.yaml']),
+    checkWith('check-jsonschema', ['--builtin-schema', 'vendor.compose-spec', 'compose.yaml']),
   )
 })
 
@@ -172,11 +172,11 @@ test('the Helm chart', async t => {
   const render = (...settings: readonly string[]) => tools.run('helm', ['template', 'turnpike', CHART, ...settings])
 
   await t.test('passes helm lint, and its objects match the Kubernetes schemas', () => {
-    judged('helm', ['lint', '--strict', CHART, ...everything])
+    checkWith('helm', ['lint', '--strict', CHART, ...everything])
     for (const settings of [['--set', 'existingSecret=s'], everything]) {
       const { stdout } = render(...settings)
       const known = parseAllDocuments(stdout).filter(document => document.get('kind') !== 'ServiceMonitor')
-      judged('kubernetes-validate', ['--strict', '-'], known.map(document => `---\n${String(document)}`).join('\n'))
+      checkWith('kubernetes-validate', ['--strict', '-'], known.map(document => `---\n${String(document)}`).join('\n'))
     }
   })
 
@@ -246,7 +246,7 @@ function podOf(stdout: string): Pod {
 }
 
 // By the tool itself, if available.
-function judged(tool: string, args: readonly string[], stdin?: string): void {
+function checkWith(tool: string, args: readonly string[], stdin?: string): void {
   if (typeof tools === 'string') {
     process.stderr.write(`\n${tools}\nNOT CHECKED BY ${tool}\n\n`)
     return

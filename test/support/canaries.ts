@@ -9,7 +9,7 @@ import type { Upstream } from './upstream.ts'
 export const PROMPT = 'prompt-canary-7f3a91'
 export const ANSWER = 'answer-canary-c40b2e'
 export const USER = 'user-canary-55d1f0'
-export const STRANGER = `svc_live_${'Str4ngerC4nary'.padEnd(43, 'x')}`
+export const UNKNOWN_KEY = `svc_live_${'Unkn0wnC4nary0'.padEnd(43, 'x')}`
 // Meant to break a log line, to forge one, or to control a terminal.
 const NASTY = 'nasty"}\n{"level":"error","msg":"forged"}\r\n\u001b[2J\u0000\u2028\ud800'
 
@@ -67,7 +67,7 @@ async function exerciseCallerFailures(gateway: Gateway, ask: Ask): Promise<void>
   await ask({ [NASTY]: PROMPT, [PROVIDER_KEY_CANARY]: 1 })
   await ask({ messages: [{ role: PROMPT, content: PROMPT }] })
   await ask({ messages: [{ role: 'user', content: PROMPT.repeat(60_000) }] })
-  await ask({}, STRANGER)
+  await ask({}, UNKNOWN_KEY)
   await ask({}, (await gateway.createKey({ credits: '0' })).secret)
   await ask({}, (await gateway.createKey({ scopes: ['models.read'] })).secret)
   await ask({}, undefined, { 'x-client-request-id': forged, 'content-type': `text/${PROMPT}` })

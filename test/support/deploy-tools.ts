@@ -16,8 +16,8 @@ export const ROOT = join(import.meta.dirname, '../..')
 export function deployTools(): Tools | string {
   const python = pythonWith(join(import.meta.dirname, 'deploy-requirements.txt'))
   if (typeof python === 'string') return python
-  const beside = python.env.PYTHONPATH
-  const folder = beside === undefined ? dirname(python.executable) : join(beside, 'bin')
+  const packages = python.env.PYTHONPATH
+  const folder = packages === undefined ? dirname(python.executable) : join(packages, 'bin')
   return {
     run: (tool, args, stdin) => runTool(join(folder, tool), args, { ...process.env, ...python.env }, stdin),
   }

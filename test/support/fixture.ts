@@ -1,4 +1,4 @@
-// One gateway in front of one scripted upstream for all tests of a file; after the last of them the books must balance.
+// One gateway in front of one scripted upstream for all tests of a file; after the last of them the ledger must balance.
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { type Gateway, type GatewayOptions, startGateway } from './gateway.ts'

@@ -1,4 +1,4 @@
-// Several gateways on one Postgres: one installation of as many nodes, started at once. When it ends, the books must balance.
+// Several gateways on one Postgres: one installation, its nodes started at once. At its end the ledger must balance.
 import assert from 'node:assert/strict'
 import { ENCRYPTION_KEY, type Gateway, type GatewayOptions, startGateway } from './gateway.ts'
 import { freshSchema } from './postgres.ts'

@@ -64,14 +64,14 @@ function installIntoVenv(folder: string, requirements: string): string | undefin
 
 function installBeside(folder: string, requirements: string): string | undefined {
   const target = ['--target', join(folder, 'packages')]
-  return attempt('python3', [...pipInstall(requirements), ...target]) ?? markReady(folder, 'beside')
+  return attempt('python3', [...pipInstall(requirements), ...target]) ?? markReady(folder, 'folder')
 }
 
 function pipInstall(requirements: string): string[] {
   return ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input', '-r', requirements]
 }
 
-function markReady(folder: string, kind: 'venv' | 'beside'): undefined {
+function markReady(folder: string, kind: 'venv' | 'folder'): undefined {
   writeFileSync(join(folder, 'ready'), kind)
 }
 

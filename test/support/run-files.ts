@@ -21,7 +21,7 @@ export type Result = {
   readonly output: string
 }
 
-// A test that takes longer has failed. Its file, which leftovers could keep alive for ever, is ended a little later by the preload.
+// A test that takes longer has failed. Its file, which leftovers could keep alive forever, is ended a little later by the preload.
 const TEST_MS_MAX = 300_000
 const DEADLINE = new URL('deadline.ts', import.meta.url).href
 const NODE_ARGS = ['--import', DEADLINE, `--test-timeout=${TEST_MS_MAX}`, '--test-reporter=spec']

@@ -1,12 +1,12 @@
-// The style rules that no linter knows: who may import whom, what only one place may do, and what may stand nowhere. It
-// reads a tree of texts, so that a test can hand it a made-up one, and says each finding as `file:line what`.
+// The style rules that no linter has: which layer may import which, what only one file may do, and what is banned
+// everywhere. It reads a tree of texts, so that a test can pass an artificial one, and reports findings as `file:line what`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { type Import, importsOf, lineAt, type SourceText, takeApart } from './source-text.ts'
 
 export type Tree = Readonly<Record<string, string>>
 
-// The first layer whose name begins a file's path under src/ is the file's; it may import itself and what is listed.
+// A file belongs to the first layer that is a prefix of its path under src/. A layer may import itself and those listed.
 export type Layers = readonly (readonly [layer: string, mayImport: readonly string[]])[]
 
 export function findUntidy(tree: Tree, layers: Layers): string[] {
@@ -21,7 +21,7 @@ export function findUntidy(tree: Tree, layers: Layers): string[] {
     ...circles(sources),
     ...idleBounds(sources),
     ...Object.entries(tree).flatMap(([path, text]) => [
-      ...nameless(path),
+      ...genericName(path),
       ...withoutOpening(path, text),
       ...tracesOfMachines(path, text),
       ...retiredWords(path, text),
@@ -29,7 +29,7 @@ export function findUntidy(tree: Tree, layers: Layers): string[] {
   ]
 }
 
-// Everything that is or could be committed, by the folders that .gitignore names.
+// Everything that is or could be committed: all but the folders of .gitignore.
 export function readTree(root: string): Tree {
   const ignored = readFileSync(join(root, '.gitignore'), 'utf8').split('\n')
   const skipped = new Set(['.git', ...ignored.map(line => line.replace(/\/$/, ''))])
@@ -52,7 +52,7 @@ function wrongImports({ path, imports }: Source, layers: Layers): string[] {
   const own = inSrc(path)
   if (own === undefined) return []
   const layer = layers.find(([name]) => own.startsWith(name))
-  if (layer === undefined) return [`${path}:1 has no layer: the table of layers does not know it`]
+  if (layer === undefined) return [`${path}:1 has no layer: it is not in the table of layers`]
   const allowed = [layer[0], ...layer[1]]
   return imports.flatMap(({ from, line }) => {
     if (!from.startsWith('.')) return []
@@ -79,23 +79,35 @@ function circles(sources: ReadonlyMap<string, Source>): string[] {
   return found
 }
 
-// A bound that nobody reads bounds nothing, and whoever changes it would believe that it does.
+// An unused bound has no effect, and changing it would be misleading.
 function idleBounds(sources: ReadonlyMap<string, Source>): string[] {
   const path = 'src/config/limits.ts'
   const table = sources.get(path)?.bare ?? ''
   const others = [...sources.values()].filter(source => source.path.startsWith('src/') && source.path !== path)
   return [...table.matchAll(/^ {2}(\w+):/gm)].flatMap(({ 1: name = '', index }) => {
     const isRead = others.some(({ bare }) => new RegExp(`\\b${name}\\b`).test(bare))
-    return isRead ? [] : [`${path}:${lineAt(table, index)} has a bound that nobody reads: ${name}`]
+    return isRead ? [] : [`${path}:${lineAt(table, index)} has an unused bound: ${name}`]
   })
 }
 
-// Words that only this project used, in code, comments and pages; docs/glossary.md has the ones to use.
-const RETIRED =
-  /\b(?:fleet|errands?|keyrings?|broughtBack|neverLeft|setOut|borne out|doubtful|relimit|misremembered|makeRoom|dropOld|isUnfilled|saySorry|oversize|nonsense|desks?|purse|EntryTicket|lanes?|upkeep|wishes|RowPage|KeyPage|AccountPage|strangers?|a bug of ours|mended|anew|hung up|hungUp)\b/gi
+// Words that only this project used, in code, comments, test titles and pages; docs/glossary.md has the ones to use.
+const RETIRED = new RegExp(
+  `\\b(?:${[
+    'fleets?|errands?|keyrings?|broughtBack|neverLeft|setOut|borne out|doubtful|relimit|misremembered|makeRoom|dropOld',
+    'isUnfilled|saySorry|oversize|nonsense|desks?|deskOf|purses?|EntryTicket|lanes?|upkeep|wishes|RowPage|KeyPage|AccountPage',
+    '(?:assert)?strangers?|bugs? of ours|(?:assert)?mended|(?:prepare)?anew|hung up|hungUp',
+    '(?:open)?rooms|hasRoom|(?:the|sound) books|(?:open|assert|sqlite|postgres)Books|crowds?|scenes?|rosters?|witness(?:es)?',
+    'troubled?|troubles|judged?|judges|doors?|tally|tallied|(?<!round )trips?|so many|whoever|for ever|dearest',
+  ].join('|')})\\b`,
+  'gi',
+)
+
+const SPOKEN = /^(?:src|web\/src|docs|test|bench|bin)\/.*\.(?:tsx?|js|sh|md|sql|py)$|^README\.md$/
+// The rule itself and its test name the words.
+const NAMES_RETIRED = /^test\/(?:support\/tidy|tidy\.test)\.ts$/
 
 function retiredWords(path: string, text: string): string[] {
-  if (!/^(?:src|web\/src|docs)\/.*\.(?:tsx?|md|sql)$|^README\.md$/.test(path)) return []
+  if (!SPOKEN.test(path) || NAMES_RETIRED.test(path)) return []
   return [...text.matchAll(RETIRED)].map(
     ({ 0: word, index }) => `${path}:${lineAt(text, index)} uses a retired word: ${word}`,
   )
@@ -129,59 +141,59 @@ const RULES: readonly Rule[] = [
       /\b(Date|Temporal)\.now\b|\bperformance\.(now|timeOrigin)\b|\bprocess\.(hrtime|uptime)\b|\bnew Date\b(?!\s*\(\s*[^\s)])/i,
   },
   {
-    what: 'takes chance from the air; it comes in as a parameter from server/context.ts',
+    what: 'uses Math.random; randomness is a parameter from server/context.ts',
     where: /^src\//,
     except: /^src\/server\/context\.ts$/,
     part: 'bare',
     pattern: /\bMath\.random\b/,
   },
   {
-    what: 'opens a socket outward, which only upstream/open-socket.ts and cli/http-client.ts do',
+    what: 'opens an outgoing socket, which only upstream/open-socket.ts and cli/http-client.ts do',
     where: /^src\//,
     except: /^src\/cli\/http-client\.ts$/,
     part: 'bare',
     pattern: /(?<![.\w])(fetch|WebSocket|EventSource)\b(?!\s*[:?])|\bglobalThis\.fetch\b/,
   },
   {
-    what: 'spells out the brand, which only config does',
+    what: 'hard-codes the brand, which only config does',
     where: /^(src|bin)\//,
     except: /^src\/config\//,
     part: 'code',
     pattern: /svc_live_|x-svc-/i,
   },
   {
-    what: 'lets a float touch money',
+    what: 'uses a float for money',
     where: MONEY,
     part: 'bare',
     pattern:
       /\b(toFixed|toPrecision|parseFloat)\b|\bNumber\([^)]*\b(cost|price|credits?|nano|balance|hold|held|amount|owed|spent)\b/i,
   },
-  { what: 'leaves something undone', where: SOURCES, part: 'comments', pattern: /\b(TODO|FIXME|XXX|HACK)\b/ },
+  { what: 'has unfinished work', where: SOURCES, part: 'comments', pattern: /\b(TODO|FIXME|XXX|HACK)\b/ },
   {
     what: 'silences the type checker',
     where: SOURCES,
     part: 'comments',
     pattern: /@ts-(ignore|nocheck|expect-error)/,
   },
-  { what: 'gives up on types', where: SOURCES, part: 'bare', pattern: /(?:[:<|&,]|=>|\bas)\s*any\b(?!\s*[:(.?=])/ },
+  { what: 'uses any', where: SOURCES, part: 'bare', pattern: /(?:[:<|&,]|=>|\bas)\s*any\b(?!\s*[:(.?=])/ },
   {
-    // V8 allocates such a function as if it lived for good (docs/performance.md).
-    what: 'writes a function where it is assigned to a field',
+    // V8 allocates such a function in the old generation (docs/performance.md).
+    what: 'assigns a function expression to a field',
     where: /^src\/(?!cli\/)/,
     part: 'bare',
-    // What stands behind a colon is a type.
+    // After a colon it is a type.
     pattern:
       /(?<![\w.\])#]|: )\w+(?:[!?]?\.#?\w+|\[[^\]]+\])+ (?:\?\?|\|\||&&)?=\s+(?:async )?(?:function\b|(?:<[^<>]*>)?(?:\w+|\([^()]*(?:\([^()]*\)[^()]*)*\)(?:: [^=]+)?) =>)/,
   },
   {
-    what: 'takes a built-in module without importing it, which only lib/node-http.ts does',
+    what: 'loads a built-in module without importing it, which only lib/node-http.ts does',
     where: /^src\//,
     except: /^src\/lib\/node-http\.ts$/,
     part: 'bare',
     pattern: /\bgetBuiltinModule\b/,
   },
   {
-    what: 'leaves a test out or runs it alone',
+    what: 'skips a test or runs it alone',
     where: /^test\//,
     part: 'bare',
     pattern: /\b(?:test|it|describe|t)\.(only|skip|todo)\b/,
@@ -199,14 +211,14 @@ function wrongWords(source: Source): string[] {
   return [...found, ...sockets(source)]
 }
 
-// What can open a connection, and who may have which part of it. Types open nothing.
+// Modules that can open a connection, and the files that may import parts of them. Type imports are allowed.
 const SOCKET_MODULES = /^(node:)?(net|tls|http|https|http2|dgram)$|^undici$/
 const SOCKET_PARTS: Readonly<Record<string, readonly string[]>> = {
   'src/lib/ip-address.ts': ['BlockList', 'isIPv4', 'isIPv6'],
   'src/upstream/open-socket.ts': ['connect', 'isIP'],
 }
 
-// Its types may be known elsewhere; what they describe is used here alone.
+// Its types may be imported elsewhere; its values only here.
 const UNDICI_FOLDER = 'src/upstream/undici/'
 
 function sockets({ path, imports }: Source): string[] {
@@ -214,14 +226,16 @@ function sockets({ path, imports }: Source): string[] {
   return imports.flatMap(({ from, line, values }) => {
     if (!SOCKET_MODULES.test(from) || (from === 'undici' && path.startsWith(UNDICI_FOLDER))) return []
     const wrong = values?.filter(name => !SOCKET_PARTS[path]?.includes(name)) ?? ['*']
-    return wrong.length === 0 ? [] : [`${path}:${line} opens a socket: takes ${wrong.join(', ')} from ${from}`]
+    return wrong.length === 0 ? [] : [`${path}:${line} opens a socket: imports ${wrong.join(', ')} from ${from}`]
   })
 }
 
-const DRAWERS = /(^|\/)(utils?|helpers?|common|misc|shared)(\/|\.\w+$)|(^|\/)index\.[jt]sx?$/
+const GENERIC_NAMES = /(^|\/)(utils?|helpers?|common|misc|shared)(\/|\.\w+$)|(^|\/)index\.[jt]sx?$/
 
-function nameless(path: string): string[] {
-  return SOURCES.test(path) && DRAWERS.test(path) ? [`${path}:1 is a nameless drawer: name it for what it holds`] : []
+function genericName(path: string): string[] {
+  return SOURCES.test(path) && GENERIC_NAMES.test(path)
+    ? [`${path}:1 has a generic name: name it after its contents`]
+    : []
 }
 
 const OPENINGS: Readonly<Record<string, RegExp>> = {
@@ -232,13 +246,13 @@ const OPENINGS: Readonly<Record<string, RegExp>> = {
   py: /^"""[\s\S]+?"""/,
 }
 
-// One or two sentences that say what the file is for.
+// One or two sentences about the purpose of the file.
 function withoutOpening(path: string, text: string): string[] {
   const pattern = OPENINGS[path.split('.').at(-1) ?? '']
   if (pattern === undefined || !SOURCES.test(path)) return []
   const opening = pattern.exec(text)?.[0] ?? ''
   const isSentence = opening.split(/\s+/).length > 4 && /[.:](?:"""|\s)/.test(opening)
-  return isSentence ? [] : [`${path}:1 has no opening sentence that says what it is for`]
+  return isSentence ? [] : [`${path}:1 has no opening sentence about its purpose`]
 }
 
 const TRACES = [

@@ -35,7 +35,7 @@ for (const kind of ['reset', 'timeout', 'invalid_response', 'interrupted'] as co
 }
 
 test('an answer beyond the size bound does not affect the health of its target', async () => {
-  const world = openWorld([member('a', failing(new Failure('too_large', 'oversize')))])
+  const world = openWorld([member('a', failing(new Failure('too_large', 'too large')))])
   for (let i = 0; i < 5; i++) await world.answer()
   await world.run(world.clock.monotonic() + 1000)
 

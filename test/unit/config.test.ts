@@ -85,8 +85,8 @@ test('prices are accepted up to 90 million credits for the most expensive reques
 
   const { prices, contextLength, maxOutputTokens } = loadConfig({ ...ENV }, place.dir).catalog!.models[0]!
 
-  const dearest = BigInt(contextLength) * prices.prompt + 8n * BigInt(maxOutputTokens) * prices.completion
-  assert.ok(dearest < 9n * 10n ** 19n && dearest > 89n * 10n ** 18n, 'pico-credits, just below the bound')
+  const highest = BigInt(contextLength) * prices.prompt + 8n * BigInt(maxOutputTokens) * prices.completion
+  assert.ok(highest < 9n * 10n ** 19n && highest > 89n * 10n ** 18n, 'pico-credits, just below the bound')
 })
 
 test('prices in the file are dollars, converted with both factors and rounded up once', () => {
@@ -282,8 +282,8 @@ const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message
   [
     'an invalid range',
     'drain_delay: 0.25',
-    'trusted_proxies: [10.0.0.0/8, nonsense]',
-    /:15:\d+: trusted_proxies\[1\]: .*nonsense/,
+    'trusted_proxies: [10.0.0.0/8, garbage]',
+    /:15:\d+: trusted_proxies\[1\]: .*garbage/,
   ],
   [
     'a longer allowlist than a key may have',

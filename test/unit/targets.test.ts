@@ -130,7 +130,7 @@ test('without faults no request is retried and no probe is sent', () => {
 
 test('the cheapest costs at most a tenth more than an oracle would pay', () => {
   for (const scenario of Object.keys(SCENARIOS)) {
-    for (const [ours, oracle] of beside(scenario, 'cheapest', 'oracle')) {
+    for (const [ours, oracle] of compared(scenario, 'cheapest', 'oracle')) {
       assert.ok(ours.meanCost <= 1.1 * oracle.meanCost, `${scenario}: ${ours.meanCost} against ${oracle.meanCost}`)
     }
   }
@@ -138,17 +138,17 @@ test('the cheapest costs at most a tenth more than an oracle would pay', () => {
 
 test('the fastest begins sooner than a random choice, and leaves a target that has become slow', () => {
   for (const scenario of Object.keys(SCENARIOS)) {
-    for (const [ours, random] of beside(scenario, 'fastest', 'random')) {
+    for (const [ours, random] of compared(scenario, 'fastest', 'random')) {
       assert.ok(ours.p95Ms < random.p95Ms, `${scenario}: ${ours.p95Ms} against ${random.p95Ms}`)
     }
   }
-  for (const [ours, oracle] of beside('no fault', 'fastest', 'oracle')) assert.ok(ours.p95Ms < 1.5 * oracle.p95Ms)
+  for (const [ours, oracle] of compared('no fault', 'fastest', 'oracle')) assert.ok(ours.p95Ms < 1.5 * oracle.p95Ms)
 })
 
 test('every strategy serves more than a random choice during a fault', () => {
   for (const strategy of STRATEGIES) {
     for (const scenario of ['one down', 'a brown-out', 'flapping', 'one limited']) {
-      for (const [ours, random] of beside(scenario, strategy, 'random')) {
+      for (const [ours, random] of compared(scenario, strategy, 'random')) {
         assert.ok(ours.success > random.success, `${scenario}, ${strategy}`)
       }
     }
@@ -317,7 +317,7 @@ function of(scenario: string, strategy: Strategy): readonly Figures[] {
 }
 
 // A strategy and its references, all with the same fault.
-function beside(scenario: string, strategy: Strategy, other: 'random' | 'oracle'): (readonly [Figures, Figures])[] {
+function compared(scenario: string, strategy: Strategy, other: 'random' | 'oracle'): (readonly [Figures, Figures])[] {
   const others = at(scenario, bestOf(strategy), other)
   return of(scenario, strategy).map((ours, index) => [ours, others[index] as Figures])
 }

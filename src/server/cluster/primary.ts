@@ -166,7 +166,7 @@ function openOutput({ logLevel }: Config): { readonly log: Log; adopt(worker: Wo
 }
 
 // A connection that the primary has sent to a worker belongs to the worker once it confirms. node:cluster forgets those that a
-// dying worker had not confirmed, and their callers would wait for ever: they are given to another worker.
+// dying worker had not confirmed, and their callers would wait forever: they are given to another worker.
 // The message that node:cluster sends with a connection, and the worker's confirmation.
 type NewConnection = { readonly act?: unknown; readonly seq?: unknown }
 type Answer = { readonly ack?: unknown }

@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { APPLICATION_ID } from '../sqlite/migrate.ts'
+import { type AuditCounts, auditCounts, type Pass, type PassRow } from './counts.ts'
 import {
   type AuditOptions,
   type AuditReport,
@@ -14,7 +15,6 @@ import {
   reportOf,
   watched,
 } from './passes.ts'
-import { type AuditCounts, auditCounts, type Pass, type PassRow } from './tally.ts'
 
 // The first one with everything that is checked.
 const SCHEMA_MIN = 9

@@ -3,8 +3,8 @@
 import { DAY_MS, dayOf } from '../../domain/key.ts'
 import { REFUSALS, type RefusalCode } from '../../domain/refusal.ts'
 import { DAY_HOURS } from '../../domain/usage.ts'
+import type { AuditCounts, Pass, PassRow } from './counts.ts'
 import type { HourBook } from './hours.ts'
-import type { AuditCounts, Pass, PassRow } from './tally.ts'
 
 export type DayBook = {
   // The rows that certainly count on the day of the key's counter, and those that may.
@@ -19,7 +19,7 @@ export function newDayBook(): DayBook {
   return { recounts: new Map(), changes: new Map() }
 }
 
-// An operator may set a limit below what was already used; only unchanged limits can be judged. A missing or truncated detail may
+// An operator may set a limit below what was already used; only unchanged limits can be checked. A missing or truncated detail may
 // have named the limit.
 const DETAIL_CHARS_MAX = 4000
 

@@ -3,7 +3,7 @@ import type { Nano } from '../../domain/credits.ts'
 import { bucketOf, DAY_HOURS, HOUR_MS, hourOf } from '../../domain/usage.ts'
 import { DIMENSIONS, SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
 import { NAMES_MAX, TOO_MANY } from '../sql/usage/hour-totals.ts'
-import { type AuditCounts, accountSums, keySums, type Pass, type PassRow, type Sums } from './tally.ts'
+import { type AuditCounts, accountSums, keySums, type Pass, type PassRow, type Sums } from './counts.ts'
 
 // The state of each hour: whether its sums must be current, how far its rows are dropped, and the recomputed sums.
 export type HourBook = {

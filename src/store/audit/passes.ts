@@ -2,9 +2,6 @@
 import type { Nano } from '../../domain/credits.ts'
 import { SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
 import { ID_SLACK_MS, timeOfId } from '../sql/time-order.ts'
-import { checkDay, type DayBook, dayPass, limitChangesPass, newDayBook } from './days.ts'
-import { type HourBook, hourPasses, newHourBook, wasDropped } from './hours.ts'
-import { newPriceBook, pricePass, rowPass } from './rows.ts'
 import {
   type AuditCounts,
   accountSums,
@@ -14,7 +11,10 @@ import {
   type Pass,
   type PassRow,
   type Sums,
-} from './tally.ts'
+} from './counts.ts'
+import { checkDay, type DayBook, dayPass, limitChangesPass, newDayBook } from './days.ts'
+import { type HourBook, hourPasses, newHourBook, wasDropped } from './hours.ts'
+import { newPriceBook, pricePass, rowPass } from './rows.ts'
 
 export type AuditOptions = {
   // No request is in flight, so nothing may be held and no row may be open.

@@ -3,6 +3,7 @@ import type { PoolClient } from 'pg'
 import { systemClock } from '../../lib/clock.ts'
 import { SCHEMA_TABLE } from '../postgres/migrate.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from '../postgres/sql.ts'
+import { type AuditCounts, auditCounts, type Pass, type PassRow } from './counts.ts'
 import {
   type AuditOptions,
   type AuditReport,
@@ -13,7 +14,6 @@ import {
   reportOf,
   watched,
 } from './passes.ts'
-import { type AuditCounts, auditCounts, type Pass, type PassRow } from './tally.ts'
 
 const ROWS_AT_ONCE = 2000
 // The first one with everything that is checked.

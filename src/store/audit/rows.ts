@@ -4,12 +4,12 @@ import { costOf, type Nano, type Prices } from '../../domain/credits.ts'
 import { OUTCOMES } from '../../domain/usage.ts'
 import { readTokens } from '../billing/usage-binders.ts'
 import { select, TOKEN_COLUMNS, type UsageColumnName } from '../billing/usage-columns.ts'
+import { type AuditCounts, accountSums, keySums, type Pass, type PassRow, type Sums } from './counts.ts'
 import { checkHours, findInHour, type HourBook, isInSums } from './hours.ts'
-import { type AuditCounts, accountSums, keySums, type Pass, type PassRow, type Sums } from './tally.ts'
 
 type RowTotals = { readonly sums: Sums; readonly hours: HourBook; readonly prices: PriceBook }
 
-const JUDGED: readonly UsageColumnName[] = [
+const CHECKED: readonly UsageColumnName[] = [
   ...(['request_id', 'account_id', 'key_id', 'endpoint', 'state', 'outcome', 'error_code'] as const),
   ...(['created_at', 'finished_at', 'model_requested', 'model_served', 'provider', 'requests'] as const),
   ...(['hold', 'cost', 'upstream_cost', 'price_version', 'price'] as const),
@@ -18,7 +18,7 @@ const JUDGED: readonly UsageColumnName[] = [
 
 export function rowPass({ sums, hours, prices }: RowTotals, counts: AuditCounts): Pass {
   return {
-    statement: `SELECT ${select(JUDGED, 'u')},
+    statement: `SELECT ${select(CHECKED, 'u')},
         c.amount AS charge, k.account_id AS key_account
       FROM usage u LEFT JOIN ledger c ON c.account_id = u.account_id AND c.id = u.request_id AND c.kind = 'charge'
         LEFT JOIN api_key k ON k.id = u.key_id`,

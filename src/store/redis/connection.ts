@@ -1,4 +1,4 @@
-// A Redis connection that reconnects for ever. Nothing is queued and no command waits for long: it is answered in time, or it has
+// A Redis connection that reconnects forever. Nothing is queued and no command waits for long: it is answered in time, or it has
 // failed; after a few failures in a row, or a broken connection, Redis is unavailable, every command fails at once, and a new
 // connection is tried in the background. See docs/decisions/redis-limits.md.
 

@@ -1,5 +1,5 @@
 // Retention of usage rows, hour by hour: an hour whose sums are current and about whose rows nothing is undecided is set to be
-// dropped, its rows are deleted a few at a time, and then it is marked as dropped. Its sums stay for ever.
+// dropped, its rows are deleted a few at a time, and then it is marked as dropped. Its sums stay forever.
 import { DAY_MS } from '../../domain/key.ts'
 import { HOUR_MS, hourOf } from '../../domain/usage.ts'
 import type { Settings } from '../contract/operator.ts'

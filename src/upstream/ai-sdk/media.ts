@@ -9,7 +9,7 @@ const FETCHES_PICTURES: ReadonlySet<SdkKind> = new Set(['anthropic', 'cohere'])
 const HEARS: ReadonlySet<SdkKind> = new Set(['google', 'vertex'])
 
 export function mediaPart(part: Part, kind: SdkKind): LanguageModelV4FilePart {
-  if (part.type === 'image_url') return picture(part.image_url as { url: string; detail?: string }, kind)
+  if (part.type === 'image_url') return image(part.image_url as { url: string; detail?: string }, kind)
   if (part.type === 'input_audio') return sound(part.input_audio as { data: string; format: string }, kind)
   return file(part.file as { file_data: string; filename?: string }, kind)
 }
@@ -19,7 +19,7 @@ export function cannot(words: string): Failure {
   return new Failure('rejected', 'the request cannot be converted', { words })
 }
 
-function picture({ url, detail }: { url: string; detail?: string }, kind: SdkKind): LanguageModelV4FilePart {
+function image({ url, detail }: { url: string; detail?: string }, kind: SdkKind): LanguageModelV4FilePart {
   const details = kind === 'cohere' && detail !== undefined ? { providerOptions: { cohere: { detail } } } : {}
   if (/^data:/i.test(url)) return { type: 'file', ...inline(url, 'image/*'), ...details }
   if (!FETCHES_PICTURES.has(kind)) throw cannot("This model's provider accepts images only as data: URLs.")

@@ -36,20 +36,20 @@ function openTransport(shared: Shared, events: TransportEvents): Transport {
   let isPaused = false
   // Read since others had their turn.
   let burstBytes = 0
-  let trouble: Error | undefined
+  let problem: Error | undefined
   const socket = openSocket({ url, publicOnly, session: shared.session, onread: { buffer: ARRIVED, callback: onRead } })
   socket.on(connectEvent(url), events.ready)
   socket.on('session', (session: Buffer) => {
     shared.session = session
   })
   socket.on('error', error => {
-    trouble = error
+    problem = error
   })
   socket.on('end', () => {
     if (!parser.ended()) events.failed(undefined)
     socket.destroy()
   })
-  socket.on('close', () => events.closed(trouble))
+  socket.on('close', () => events.closed(problem))
 
   // Whether more may be read now. One wake-up may bring megabytes: others get their turn before the remainder is read.
   function onRead(bytes: number): boolean {

@@ -66,19 +66,19 @@ export function streamReader(
   )
   // What was read before the error is still delivered.
   const guarded = (work: () => void) => {
-    let trouble: unknown
+    let problem: unknown
     try {
       work()
     } catch (error) {
-      trouble = error
+      problem = error
     }
     flush()
-    if (trouble === undefined) return
+    if (problem === undefined) return
     abort()
-    const { message } = trouble as Error
+    const { message } = problem as Error
     end(
-      trouble instanceof Failure
-        ? trouble
+      problem instanceof Failure
+        ? problem
         : new Failure('too_large', message, { producedBytes: setup.sseEventBytesMax }),
     )
   }

@@ -34,19 +34,19 @@ export function undiciClient(options: HttpClientOptions, proxy?: HttpProxy): Htt
 }
 
 function openTransport(shared: Shared, events: TransportEvents): Transport {
-  let trouble: Error | undefined
+  let problem: Error | undefined
   let connection: HttpConnection | undefined
   let isClosed = false
   const first = openFirst(shared)
   const fail = (error: unknown) => {
-    trouble ??= error as Error
+    problem ??= error as Error
     first.destroy()
   }
   first.on('error', fail)
   first.on('close', () => {
     isClosed = true
     connection?.close()
-    const error = poolError(trouble, connection?.socket ?? first)
+    const error = poolError(problem, connection?.socket ?? first)
     const isTunnelling = connection === undefined && shared.proxy !== undefined
     events.closed(isTunnelling && isUnnamed(error) ? new ProxyRefused('the proxy did not open a tunnel') : error)
   })
@@ -68,7 +68,7 @@ function openTransport(shared: Shared, events: TransportEvents): Transport {
     pause: () => connection?.pause(),
     resume: () => connection?.resume(),
     destroy(error) {
-      trouble ??= error
+      problem ??= error
       first.destroy()
     },
   }

@@ -48,7 +48,7 @@ if (postgres !== undefined) {
   ] as const) {
     test(`a chat reads only its own rows, also in tables that were ${tables} and have grown`, async () => {
       await using fixture = await openFixture(make, 1_000_000n)
-      const { billing, maintenance: upkeep } = fixture.store
+      const { billing, maintenance } = fixture.store
       // A connection reports its read counts at the end of a transaction, at most once a second.
       const told = async (work: Promise<unknown>) => {
         await work
@@ -58,7 +58,7 @@ if (postgres !== undefined) {
         await billing.reserve(fixture.ask(id))
         await billing.settle(bill(id, {}))
       }
-      await upkeep.ensurePartitions()
+      await maintenance.ensurePartitions()
       await once('first')
       await fixture.tamper(statement)
       await once('second')

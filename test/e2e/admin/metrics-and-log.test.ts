@@ -28,7 +28,7 @@ before(async () => {
   ids.push(String((await gateway.chat({ stream: true }, { key })).headers['x-request-id']))
   upstream.next({ status: 401 })
   ids.push(String((await gateway.chat({}, { key })).headers['x-request-id']))
-  await rawRequest(gateway.port, 'nonsense\r\n\r\n')
+  await rawRequest(gateway.port, 'garbage\r\n\r\n')
   rows = await Promise.all(ids.map(id => settledRow(gateway, id)))
   await until('every request has its line', () => ids.every(id => lineOf(id) !== undefined))
 })

@@ -43,7 +43,7 @@ test('an unauthenticated request is refused in the usual shape, with the limits 
 
   await t.test('invalid HTTP gets an answer, then the connection closes', async () => {
     const cases: [string, Code][] = [
-      ['NONSENSE\r\n\r\n', 'malformed_request'],
+      ['GARBAGE\r\n\r\n', 'malformed_request'],
       [get('/v1/models', authorization), 'malformed_request'],
       ['CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n', 'malformed_request'],
       [get('/v1/models', 'Host: x', authorization, 'Expect: the-unexpected'), 'expectation_failed'],

@@ -121,7 +121,7 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = 
   ['providers add-credential demo', 2, /--api-key-env or --api-key-stdin/],
   ['providers update demo --set passthrough=["x"]', 1, /declared by the configuration file/],
   ['providers update x', 2, /no changes given/],
-  ['providers update x --set nonsense', 2, /KEY=VALUE/],
+  ['providers update x --set garbage', 2, /KEY=VALUE/],
   ['providers delete nobody', 1, /no provider/],
   ['models create x --prompt 1', 2, /--prompt and --completion/],
   ['models create x --target demo', 2, /PROVIDER:MODEL/],

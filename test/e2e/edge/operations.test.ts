@@ -150,11 +150,11 @@ test('the admin API can have its own listener or be switched off', async t => {
     await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_LISTEN: `127.0.0.1:${port}` } })
 
     const apart = await keys(`http://127.0.0.1:${port}`)
-    const beside = await keys(gateway.url)
+    const shared = await keys(gateway.url)
     const v1 = await httpCall(`http://127.0.0.1:${port}/v1/models`)
     const health = await httpCall(`http://127.0.0.1:${port}/health`)
 
-    assert.deepEqual([apart.status, beside.status, v1.status, health.status], [200, 404, 404, 200])
+    assert.deepEqual([apart.status, shared.status, v1.status, health.status], [200, 404, 404, 200])
   })
 
   await t.test('the admin listener serves chats for the playground, with the same checks', async () => {

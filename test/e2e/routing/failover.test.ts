@@ -43,10 +43,10 @@ const { gateway, upstream } = await openFixture(url => {
   return standardConfig(url, {
     providers: [
       ...urls.map(([id, at]) => standardProvider(String(at), { id, timeouts: QUICK })),
-      standardProvider(url, { id: 'troubled', timeouts: QUICK }),
+      standardProvider(url, { id: 'faulty', timeouts: QUICK }),
       standardProvider(url, { id: 'sound' }),
     ],
-    models: [...urls.map(([id]) => first(String(id), 'm')), first('troubled', 'troubled')],
+    models: [...urls.map(([id]) => first(String(id), 'm')), first('faulty', 'faulty')],
   })
 }, withBounds(FORGETFUL))
 
@@ -59,7 +59,7 @@ for (const [id, outcome] of [
   })
 }
 
-const TROUBLES: Readonly<Record<string, Plan>> = {
+const FAULTS: Readonly<Record<string, Plan>> = {
   'a 500': { status: 500 },
   'a 503': { status: 503 },
   'a 429': { status: 429 },
@@ -76,27 +76,27 @@ const TROUBLES: Readonly<Record<string, Plan>> = {
   'headers followed by silence': { firstByteDelayMs: 60_000 },
 }
 
-for (const [trouble, plan] of Object.entries(TROUBLES)) {
-  test(`${trouble} before the first content fails over invisibly, for JSON and streams`, async () => {
+for (const [fault, plan] of Object.entries(FAULTS)) {
+  test(`${fault} before the first content fails over invisibly, for JSON and streams`, async () => {
     upstream.reset()
-    upstream.script(plan, 'troubled')
+    upstream.script(plan, 'faulty')
 
-    await assertFailover('test/troubled', /^(?!answered|rejected)/)
+    await assertFailover('test/faulty', /^(?!answered|rejected)/)
   })
 }
 
 test('after the first content there is no failover', async () => {
   for (const plan of [{ dieAfterChunks: 1 }, { stallAfterChunks: 1 }, { errorFrameAfterChunks: 1 }] as const) {
     upstream.reset()
-    upstream.script(plan, 'troubled')
+    upstream.script(plan, 'faulty')
 
-    const stream = await gateway.openChat({ model: 'test/troubled' })
+    const stream = await gateway.openChat({ model: 'test/faulty' })
     const { chunks } = await stream.rest()
 
     assert.ok(chunks.at(-1)?.error)
     assert.deepEqual(
       upstream.journal.map(({ model }) => model),
-      ['troubled'],
+      ['faulty'],
     )
   }
 })

@@ -40,7 +40,7 @@ const UNSEEN: readonly (readonly [what: string, plan: Plan, outcome: string])[] 
   ['500', { status: 500 }, 'status'],
   ['401', { status: 401 }, 'credential'],
   ['404', { status: 404 }, 'status'],
-  ['nonsense', { contentType: 'text/html', body: '<html>' }, 'invalid_response'],
+  ['an invalid response', { contentType: 'text/html', body: '<html>' }, 'invalid_response'],
   ['silence', { delayMs: 60_000 }, 'timeout'],
   ['headers followed by silence', { firstByteDelayMs: 60_000 }, 'timeout'],
 ]

@@ -24,7 +24,7 @@ test('a command whose output is closed ends quietly', async t => {
   }
 
   await t.test('an error message', async () => {
-    const child = start(['nonsense'], folder.path)
+    const child = start(['garbage'], folder.path)
     child.stderr?.destroy()
 
     assert.deepEqual(await Promise.all([codeOf(child), text(child.stdout!)]), [2, ''])

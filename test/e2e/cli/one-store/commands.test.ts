@@ -94,9 +94,9 @@ test('the admin token is read from the environment or stdin, never from an argum
 
 const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = [
   ['', 2, /serve[\s\S]*keys[\s\S]*backup/],
-  ['nonsense', 2, /unknown command "nonsense"/],
+  ['garbage', 2, /unknown command "garbage"/],
   ['keys', 2, /missing command; turnpike keys has: create, list/],
-  ['keys nonsense', 2, /unknown command "keys nonsense"; turnpike keys has: create, list/],
+  ['keys garbage', 2, /unknown command "keys garbage"; turnpike keys has: create, list/],
   ['keys create', 2, /missing argument: NAME\nusage: turnpike keys create NAME/],
   ['keys create a b', 2, /unexpected argument: b\nusage: turnpike keys create NAME/],
   ['keys create x --rpm many', 2, /--rpm must be a whole number/],

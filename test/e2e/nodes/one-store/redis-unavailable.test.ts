@@ -36,13 +36,13 @@ if (hasPostgres() && hasRedis()) {
     const { nodes, redis } = fixture
     const [a, b] = nodes as [Gateway, Gateway]
     const key = await a.createKey({ rpm_limit: 60_000 })
-    const troubles = {
+    const faults = {
       hangs: { begin: redis.freeze, end: redis.thaw },
       'is killed': { begin: redis.kill, end: redis.start },
     }
 
-    for (const [trouble, { begin, end }] of Object.entries(troubles)) {
-      await t.test(`it ${trouble}: requests continue without delay, and it is logged once`, async () => {
+    for (const [fault, { begin, end }] of Object.entries(faults)) {
+      await t.test(`it ${fault}: requests continue without delay, and it is logged once`, async () => {
         const [lines, local] = [toldOf(a).length, await metric(a, 'turnpike_limited_locally_total')]
         await begin()
         const first = await Promise.all(Array.from({ length: 20 }, () => a.get('/v1/models', key.secret)))

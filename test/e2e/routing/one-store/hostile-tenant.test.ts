@@ -15,7 +15,7 @@ const POISONS: Readonly<Record<string, Plan>> = {
   'a reset in the middle of the answer': { dieAfterBytes: 20, dieBy: 'reset' },
   'an early end': { dieAfterBytes: 20 },
   'no answer in time': { delayMs: 60_000 },
-  nonsense: { body: '<html>' },
+  'an invalid response': { body: '<html>' },
   'more than the limit per minute': {
     status: 429,
     headers: { 'retry-after': '60' },

@@ -101,7 +101,7 @@ test('a file that has become invalid leaves existing data unchanged', async () =
   await gateway.createKey()
   assert.equal(await gateway.stop({ hurry: true }), 0)
   const before = fingerprint(dataDir)
-  await writeFile(gateway.configFile, 'models: nonsense\n')
+  await writeFile(gateway.configFile, 'models: garbage\n')
 
   const env = { TURNPIKE_DATA_DIR: dataDir, TURNPIKE_CONFIG: gateway.configFile }
   const result = await runProcess(['serve'], folder.path, env)
