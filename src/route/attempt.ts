@@ -63,7 +63,7 @@ type Running = {
   readonly needs: AttemptNeeds
   readonly resolve: (outcome: Serving | Failure | 'client_left') => void
   readonly silence: { expected: boolean } | undefined
-  // Set before the listener is first called: adapters answer in a later turn.
+  // Undefined until the adapter has returned; no content arrives before.
   stream: UpstreamStream | undefined
   listener: AnswerListener | undefined
   decided: boolean
