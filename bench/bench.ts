@@ -18,16 +18,16 @@ import { BEFORE, ON_DISK, ROOT, turnpike, turnpikeBefore } from './turnpike.ts'
 
 const HELP = `npm run bench -- [options]
 
-  --gate               exit with 1 if Turnpike is past a limit
+  --gate               exit with 1 if Turnpike exceeds a limit
   --json               print machine-readable results
-  --requests N         JSON requests a round (10000); streams are a fifth of them
-  --rounds N           rounds, of which the median counts (9)
-  --only LIST          of json,streams (both)
-  --before FOLDER      compare with another checkout of Turnpike, in turn, instead of nginx; it must be installed and built
+  --requests N         JSON requests per round (10000); a fifth as many streams
+  --rounds N           number of rounds; the median is reported (9)
+  --only LIST          json, streams (both)
+  --before FOLDER      compare with another checkout of Turnpike instead of nginx; it must be installed and built
   --paced              1 ms between the chunks of a stream
   --halt               let idle cores halt; in a virtual machine streams then vary threefold between runs
-  --contestants LIST   of nginx,relay,turnpike,turnpike-in-memory (all); the last has its data in /dev/shm
-  --scale              Turnpike alone: on the embedded store and on Postgres and Redis; then there as one node and as two
+  --contestants LIST   nginx, relay, turnpike, turnpike-in-memory (all); the last stores its data in /dev/shm
+  --scale              only Turnpike: on the embedded store, on Postgres and Redis, then as one node and as two
                        workers, each on a slow core, with a load generator each; databases are where TMPDIR is
   --profile            profile Turnpike; print with: node bench/profile.ts FOLDER
   --help`
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   }
   const names = options.scale || options.before !== undefined ? [] : options.contestants.split(',')
   const named = CONTESTANTS.filter(({ name }) => names.includes(name.toLowerCase().replaceAll(' ', '-')))
-  if (named.length !== names.length) throw new Error(`--contestants: not known in ${options.contestants}`)
+  if (named.length !== names.length) throw new Error(`--contestants: unknown name in ${options.contestants}`)
   if (options.before !== undefined) named.push(turnpikeBefore(resolve(options.before)), turnpike)
   checkMachine(names)
 
@@ -134,8 +134,9 @@ function readOptions() {
 }
 
 function checkMachine(names: readonly string[]): void {
-  if (process.platform !== 'linux') throw new Error('the benchmark reads /proc and pins cores: it needs Linux')
-  if (availableParallelism() < 2) throw new Error('the benchmark needs two cores: one is measured, the other drives')
+  if (process.platform !== 'linux') throw new Error('the benchmark needs Linux: it reads /proc and pins cores')
+  if (availableParallelism() < 2)
+    throw new Error('the benchmark needs two cores: one is measured, the other generates the load')
   execFileSync('taskset', ['--version'], { stdio: 'ignore' })
   if (names.includes('nginx') && findNginx() === undefined) installNginx()
 }
@@ -163,6 +164,6 @@ function print(parts: readonly Results[], options: Options): void {
   else console.log(`${machine}${options.paced ? ', 1 ms between chunks' : ''}\n\n${parts.map(markdown).join('\n\n')}`)
   const broken = parts.flatMap(limitsOf).filter(limit => !isWithin(limit))
   for (const limit of broken)
-    console.error(`Past the limit: ${limit.what} is ${measuredText(limit)}, allowed ${boundText(limit)}`)
+    console.error(`Limit exceeded: ${limit.what} is ${measuredText(limit)}, allowed ${boundText(limit)}`)
   if (options.gate && broken.length > 0) process.exitCode = 1
 }

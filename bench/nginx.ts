@@ -37,7 +37,7 @@ export function findNginx(): string | undefined {
 export function installNginx(): string {
   const root = process.getuid?.() === 0
   if (!root && process.env.CI === undefined) {
-    throw new Error('nginx is missing, the floor of this benchmark. Install it: sudo apt-get install nginx-light')
+    throw new Error('nginx, the baseline of this benchmark, is missing. Install it: sudo apt-get install nginx-light')
   }
   const aptGet = (...args: string[]) =>
     execFileSync(root ? 'apt-get' : 'sudo', [...(root ? [] : ['-n', 'apt-get']), ...args], {

@@ -69,7 +69,7 @@ export function plainEnv(): Env {
 // The next message of a child, after sending it something.
 export async function ask<Answer>(child: ChildProcess, question?: object): Promise<Answer> {
   const gone = new AbortController()
-  const onExit = () => gone.abort(new Error(`a process of the benchmark ended by itself: ${child.spawnargs.join(' ')}`))
+  const onExit = () => gone.abort(new Error(`a benchmark process ended unexpectedly: ${child.spawnargs.join(' ')}`))
   child.once('exit', onExit)
   try {
     const message = once(child, 'message', { signal: gone.signal })
@@ -100,7 +100,7 @@ export async function until(holds: () => Promise<boolean>, child: ChildProcess, 
   const deadline = Date.now() + 15_000
   while (!(await holds())) {
     if (hasEnded(child) || Date.now() > deadline) {
-      throw new Error(`did not come up: ${child.spawnargs.join(' ')}\n${logTail(log)}`)
+      throw new Error(`did not start: ${child.spawnargs.join(' ')}\n${logTail(log)}`)
     }
     await sleep(20)
   }

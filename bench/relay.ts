@@ -27,7 +27,7 @@ function passOn(response: ServerResponse): Dispatcher.DispatchHandler {
     onRequestStart(controller) {
       response.on('drain', () => controller.resume())
       response.on('close', () => {
-        if (!response.writableFinished) controller.abort(new Error('the client left'))
+        if (!response.writableFinished) controller.abort(new Error('the client disconnected'))
       })
     },
     onResponseStart(_controller, status, headers) {

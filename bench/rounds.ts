@@ -132,8 +132,8 @@ async function warmUp(bench: Bench, entrant: Entrant, form: Form): Promise<void>
   }
 }
 
-// A window in which the host stole this share of a core is repeated, up to a limit. So is one in which requests were refused for
-// it: a worker that stands still holds up the others.
+// A window in which the host stole this share of a core is repeated, up to a limit. So is one in which requests were
+// refused because of it: a stalled worker delays the others.
 const STOLEN_MAX = 0.1
 const TRIES_MAX = 5
 

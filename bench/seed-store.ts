@@ -45,7 +45,7 @@ export async function seedStore(sql: Sql, plan: SeedPlan, onProgress: (rows: num
 
 async function makeAccounts(sql: Sql): Promise<void> {
   const { accounts, keys } = sqlRepositories(sql)
-  if ((await accounts.get(SEED_ACCOUNTS[0] as string)) !== undefined) throw new Error('this database was seeded before')
+  if ((await accounts.get(SEED_ACCOUNTS[0] as string)) !== undefined) throw new Error('this database is already seeded')
   for (const [i, id] of SEED_ACCOUNTS.entries()) await accounts.create({ id, name: `Customer ${i + 1}` }, ACTOR)
   for (const { model, price } of SEED_PRICES) {
     await sql.run('INSERT INTO price (model_id, version, price, created_at) VALUES ($1, $2, $3, $4)', [

@@ -20,14 +20,14 @@ const HELP = `npm run seed -- [options]
 
   --rows N        usage rows (1000000)
   --days N        number of days (90)
-  --until TIME    the last of them is before this time, ISO 8601 (the present hour)
-  --seed N        the same number gives the same rows (1)
-  --data-dir DIR  where SQLite's database is made (./data); without it DATABASE_URL is honoured
-  --measure URL   seeds nothing, but asks the gateway there, on a database that was seeded, for reports of every kind and says how
-                  long each took; TURNPIKE_ADMIN_TOKEN is its admin token
+  --until TIME    end of the last day, ISO 8601 (the current hour)
+  --seed N        random seed; the same seed gives the same rows (1)
+  --data-dir DIR  folder of the SQLite database (./data); without it DATABASE_URL is used
+  --measure URL   seed nothing; time every report of the gateway at this URL, which runs on a seeded database;
+                  TURNPIKE_ADMIN_TOKEN is its admin token
   --help
 
-The gateway must not run on the database meanwhile. A database is seeded once.`
+No gateway may run on the database meanwhile. A database can be seeded once.`
 
 const PATIENT = { ...POSTGRES_BOUNDS, statementTimeoutMs: 600_000, answerTimeoutMs: 610_000 }
 

@@ -54,7 +54,7 @@ async function chat(url: string, secrets: readonly string[], requests: number): 
     const body = { model: 'test/m1', messages: [{ role: 'user', content: 'Hello, how are you today?' }] }
     while (left-- > 0) {
       const { status, text } = await httpCall(`${url}/v1/chat/completions`, { headers, body })
-      if (status !== 200) throw new Error(`a chat gave ${status}: ${text}`)
+      if (status !== 200) throw new Error(`a chat returned ${status}: ${text}`)
     }
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, (_, i) => caller(i)))

@@ -12,9 +12,9 @@ const DOCUMENT = join(import.meta.dirname, '../docs/scaling.md')
 const HELP = `npm run sizing -- [options]
 
   --json           print machine-readable figures
-  --write          put the tables into docs/scaling.md
+  --write          write the tables to docs/scaling.md
   --measure        measure the costs of one chat on this machine and a private Postgres, and print them
-  --requests N     chats of that measurement (20000)
+  --requests N     number of chats to measure (20000)
   --node-us N      CPU of a node per JSON chat, in microseconds, instead of the measured one
   --postgres-us N  CPU of Postgres per chat, instead of the measured one
   --help`

@@ -44,7 +44,7 @@ export function slowCore(name: string): SlowCore {
       writeFileSync(join(folder, 'cpu.cfs_quota_us'), String(TURN_US))
     } else writeFileSync(join(folder, 'cpu.max'), `${TURN_US} ${PERIOD_US}`)
   } catch (error) {
-    throw new Error(`slow cores need control groups for cpu in ${GROUPS} that may be written: ${error}`)
+    throw new Error(`slow cores need writable cpu control groups in ${GROUPS}: ${error}`)
   }
   return core
 }

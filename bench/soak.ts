@@ -16,7 +16,7 @@ import { adminOf, countCharged, createKey, ROOT, startTurnpike } from './turnpik
 
 const HELP = `npm run soak -- [options]
 
-  --streams N    streams at once (5000), each of 50 frames, one every 400 ms
+  --streams N    concurrent streams (5000), each of 50 frames, one every 400 ms
   --chats N      JSON chats on 64 connections (100000)
   --seconds N    duration of the overload (20)
   --help`

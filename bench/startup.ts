@@ -15,7 +15,7 @@ const LATER_STARTS = 3
 export async function measureStartup(folder: string): Promise<Startup> {
   // The first start prints its key only where no file says otherwise.
   if (existsSync(join(ROOT, 'turnpike.yaml'))) {
-    throw new Error('this checkout has a turnpike.yaml of its own: move it away to measure the start')
+    throw new Error('this checkout has a turnpike.yaml: move it elsewhere to measure the start')
   }
   const first = await timeStart(folder, undefined)
   const later: number[] = []
@@ -80,7 +80,7 @@ async function stopGroup(pid: number): Promise<void> {
       // The second signal hurries the drain; past 20 s nothing polite is left.
       process.kill(-pid, i > 400 ? 'SIGKILL' : i % 10 === 0 && i < 20 ? 'SIGTERM' : 0)
     } catch {
-      return // nobody of the group is left
+      return // no process of the group is left
     }
     await sleep(50)
   }

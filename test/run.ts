@@ -141,7 +141,7 @@ function filesOf(name: string): readonly string[] {
   const file = relative('.', name)
   if (statSync(file, { throwIfNoEntry: false })?.isFile()) return [file]
   const families = globSync('test/e2e/*').map(folder => folder.slice('test/e2e/'.length))
-  process.stderr.write(`There is no test ${name}. Give files, or families: ${families.sort().join(', ')}.\n`)
+  process.stderr.write(`Unknown test ${name}. Pass files or families: ${families.sort().join(', ')}.\n`)
   process.exit(2)
 }
 
@@ -172,7 +172,7 @@ async function runTests(jobs: readonly Job[]): Promise<boolean> {
 }
 
 async function retry(failed: readonly Result[]): Promise<readonly Result[]> {
-  if (failed.length > 0) process.stdout.write('\nOnce more, alone:\n')
+  if (failed.length > 0) process.stdout.write('\nRunning failed files again, alone:\n')
   return runJobs(
     failed.map(({ job }) => job),
     1,

@@ -98,7 +98,7 @@ test('a viewer sees every page and no button that changes something', { skip }, 
   assert.deepEqual(complaints, [])
 })
 
-test('while the server restarts the page says so and reconnects', { skip }, async () => {
+test('while the server restarts the page shows it and reconnects', { skip }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, open, signIn } = await visit(browser, gateway.url)

@@ -8,11 +8,11 @@ import { FIGURES } from './figures/figures.ts'
 
 const HELP = `npm run chaos -- [FIGURE…] [--size N] [--seed N]
 
-Runs figures on private servers (or on DATABASE_URL and REDIS_URL, if given), all of them unless some are named:
+Runs the named figures, or all of them, on private servers (or on DATABASE_URL and REDIS_URL, if set):
 ${FIGURES.map(({ name, about, unit, small }) => `  ${name.padEnd(4)} ${about} (${small} ${unit})`).join('\n')}
 
-  --size N   how many, instead of the size in brackets
-  --seed N   which chance to draw; 1 unless told. What several processes do at once is not repeated exactly.
+  --size N   number of units, instead of the number in brackets
+  --seed N   random seed (default 1). The timing of concurrent processes is not reproduced exactly.
 `
 
 process.exitCode = await main()

@@ -48,7 +48,7 @@ test('over time a key never becomes active again', () => {
   )
 })
 
-test('a current secret has no end of its own, an old one works to the last millisecond before its end', () => {
+test('a current secret has no end, an old one works to the last millisecond before its end', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4_000_000_000_000 }), at => {
       assert.equal(secretAlive({ graceExpiresAt: null }, at), true)

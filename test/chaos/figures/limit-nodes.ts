@@ -16,7 +16,7 @@ const SAY_EVERY = 1000
 export const limitNodes: Figure = {
   name: 'S5',
   about: `requests admitted over the limit at ${NODES} nodes`,
-  unit: 'tries',
+  unit: 'attempts',
   small: 10_000,
   async run({ size, random, say }) {
     // On a busy machine Redis may answer later than the product's timeout.

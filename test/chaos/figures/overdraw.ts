@@ -15,7 +15,7 @@ const PRICE = 10_000_000n
 export const overdraw: Figure = {
   name: 'S4',
   about: `overdraft at ${NODES} nodes with funds for exactly ${FUNDED}`,
-  unit: 'tries',
+  unit: 'attempts',
   small: 500,
   async run({ size, random, say }) {
     const pricing = { prompt: '0', completion: '0', request: credits(PRICE) }

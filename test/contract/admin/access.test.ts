@@ -400,7 +400,7 @@ test('of two operators who change the same key or account, the second gets a con
   }
 })
 
-test('a cursor that is no id of its list, and a control character anywhere, are refused by field', async () => {
+test('a cursor that is not an id of its list, and a control character anywhere, are refused by field', async () => {
   await using fixture = await openAdminFixture()
   const account = (await fixture.call('POST', '/accounts', { name: 'x' })).body
   const lists: Readonly<Record<string, string>> = {

@@ -150,7 +150,7 @@ if (hasPostgres()) {
     assert.equal(await insert(), 1)
   })
 
-  test("inside a transaction the clock is the database's and stands still; outside it advances", async () => {
+  test("inside a transaction the clock is the database's and does not advance; outside it does", async () => {
     await using nodes = await openNodes(1)
 
     const times = await nodes.first.transaction(async tx => {

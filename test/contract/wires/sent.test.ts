@@ -233,7 +233,7 @@ for (const [provider, model] of thinkers) {
     { reasoning: { max_tokens: 1_000_000 } },
   ]) {
     for (const max_tokens of [1, 1200, 4096]) {
-      test(`${provider} ${model}: with ${JSON.stringify(wish)} and ${max_tokens} tokens the request asks for at most the held output`, async () => {
+      test(`${provider} ${model}: with ${JSON.stringify(wish)} and ${max_tokens} tokens the request has at most the held output as its limit`, async () => {
         const { body } = await sent(`think/${model}`, { ...wish, max_tokens })
 
         const cap = ['max_tokens', 'generationConfig.maxOutputTokens', 'inferenceConfig.maxTokens']

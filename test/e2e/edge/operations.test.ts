@@ -66,7 +66,7 @@ test('probes are public, metrics are not', async t => {
     },
   )
 
-  await t.test('an address that is no host name does not get into the document', async () => {
+  await t.test('an address that is not a host name does not get into the document', async () => {
     const call = openRaw(gateway.port)
     using connection = await call
     connection.send('GET /openapi.json HTTP/1.1\r\nHost: "><script>\r\nConnection: close\r\n\r\n')

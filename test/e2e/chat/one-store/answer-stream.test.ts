@@ -135,7 +135,7 @@ test('for any upstream stream the caller gets the chunks that OpenAI documents',
     }
   })
 
-  await t.test('usage is not sent to a caller that did not ask for it', async () => {
+  await t.test('usage is not sent to a caller that did not request it', async () => {
     for (const n of [1, 2, 3]) {
       for (const usage of ['normal', 'perChunk', 'withFinish'] as const) {
         upstream.next({ usage })

@@ -45,7 +45,7 @@ test('images by URL', async t => {
     assert.equal(upstream.journal.length, 0)
   })
 
-  await t.test('a model whose providers do not fetch says so and accepts an inline image', async () => {
+  await t.test('a model whose providers do not fetch reports it and accepts an inline image', async () => {
     for (const stream of [false, true]) {
       const answer = await gateway.chat({ model: 'test/inside', messages: shown(PUBLIC), stream })
       const { message } = assertRefusal(answer, 'unsupported_value', PARAM)

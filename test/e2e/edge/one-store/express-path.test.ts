@@ -42,7 +42,7 @@ test("the express path and Node's HTTP server behave the same", async t => {
       assert.deepEqual(likeness(express), likeness(node))
     })
 
-    await t.test(`${what} closes the connection on both paths if the caller asks for it`, async () => {
+    await t.test(`${what} closes the connection on both paths if the caller requests it`, async () => {
       const more = 'Connection: close\r\n'
       const express = await rawRequest(gateway.port, plain(body, key, more))
       const node = await rawRequest(gateway.port, strange(body, key, more))

@@ -58,7 +58,7 @@ if (hasPostgres()) {
     const listening = () => gateway.logs.filter(line => String(line.msg) === 'listening')
     await until('all listen', () => listening().length === 3, 30_000)
 
-    await t.test('each worker is a node, and a warning says that rpm buckets are not shared', async () => {
+    await t.test('each worker is a node, and the log warns that rpm buckets are not shared', async () => {
       const { data } = (await gateway.admin<NodeList>('GET', '/nodes')).body
       const names = data.map(({ name }) => name)
       assert.deepEqual(names.map(name => name.split('/').at(-1)).sort(), ['1', '2', '3'])

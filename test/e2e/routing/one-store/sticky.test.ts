@@ -45,7 +45,7 @@ test('session_id takes precedence over prompt_cache_key', async () => {
   for (const { expected, ...body } of pairs) assert.equal(await targetOf(body, alice.secret), expected)
 })
 
-test('a session whose target is unavailable moves to another, and the explanation says why', async () => {
+test('a session whose target is unavailable moves to another, and the explanation has the reason', async () => {
   const home = await targetOf({ session_id: 'moves' }, alice.secret)
   const headers = { 'X-Svc-Explain': '1' }
   const told = await gateway.chat({ session_id: 'moves' }, { key: alice.secret, headers })

@@ -88,7 +88,7 @@ test('a first start with a token and a catalog shows no secret and logs only JSO
   for (const line of gateway.lines) assert.equal(typeof JSON.parse(line), 'object')
 })
 
-test('a first start with a catalog says how to create a key', async t => {
+test('a first start with a catalog prints how to create a key', async t => {
   await using upstream = await startUpstream()
   const adminPort = String(await freePort())
 

@@ -23,7 +23,7 @@ test('a third-party mock upstream is served and billed in every case', async t =
     (await gateway.get(`/v1/usage/${headers['x-request-id']}`, key)).body
   const costs: Loose['cost'][] = []
 
-  await t.test('a JSON answer costs what its usage says', async () => {
+  await t.test('a JSON answer costs what its usage reports', async () => {
     const answer = await ask(AIMOCK_CASES.happy)
 
     const row = await rowOf(answer)

@@ -45,7 +45,7 @@ for (const [what, plan, content = WHOLE] of SAME) {
 const frame = (delta: string, finish = 'null') =>
   `{"id":"up","object":"chat.completion.chunk","created":1,"model":"x","choices":[{"index":0,"delta":${delta},"finish_reason":${finish}}]}`
 
-test('multi-line data and other fields are read as the standard says', async () => {
+test('multi-line data and other fields are read as the standard defines', async () => {
   const hello = frame('{"content":"Hello"}')
   const comma = hello.indexOf(',')
   upstream.next({
