@@ -10,10 +10,13 @@ import { parseArgs } from 'node:util'
 import type { Form } from './answer-reader.ts'
 import { CONTESTANTS } from './contestants.ts'
 import { findNginx, installNginx } from './nginx.ts'
+import { startPostgres } from './postgres.ts'
 import { measureRounds, type Plan } from './rounds.ts'
 import { EMBEDDED, ONE_SLOW, startScale } from './scale.ts'
 import { measureStartup } from './startup.ts'
-import { asJson, boundText, isWithin, limitsOf, markdown, measuredText, type Results } from './table.ts'
+import { boundText, isWithin, measuredText, type Report, type Results, reportOf } from './table.ts'
+import { tenanted } from './tenants.ts'
+import { LIMITED_TENANTS, sampleText, tenantReport } from './tenants-table.ts'
 import { BEFORE, ON_DISK, ROOT, turnpike, turnpikeBefore } from './turnpike.ts'
 
 const HELP = `npm run bench -- [options]
@@ -29,6 +32,9 @@ const HELP = `npm run bench -- [options]
   --contestants LIST   nginx, relay, turnpike, turnpike-in-memory (all); the last stores its data in /dev/shm
   --scale              only Turnpike: on the embedded store, on Postgres and Redis, then as one node and as two
                        workers, each on a slow core, with a load generator each; databases are where TMPDIR is
+  --tenants LIST       only Turnpike: what a JSON chat costs when the keys in use belong to that many accounts, one key
+                       each, drawn at random: 1,1000,10000,100000; on the embedded store
+  --postgres           with --tenants: on Postgres, whose data is where TMPDIR is
   --profile            profile Turnpike; print with: node bench/profile.ts FOLDER
   --help`
 
@@ -45,10 +51,12 @@ async function main(): Promise<void> {
     console.log(HELP)
     return
   }
-  const names = options.scale || options.before !== undefined ? [] : options.contestants.split(',')
+  const { scale, before, tenants } = options
+  const names = scale || before !== undefined || tenants !== undefined ? [] : options.contestants.split(',')
   const named = CONTESTANTS.filter(({ name }) => names.includes(name.toLowerCase().replaceAll(' ', '-')))
   if (named.length !== names.length) throw new Error(`--contestants: unknown name in ${options.contestants}`)
-  if (options.before !== undefined) named.push(turnpikeBefore(resolve(options.before)), turnpike)
+  if (before !== undefined) named.push(turnpikeBefore(resolve(before)), turnpike)
+  checkTenants(options)
   checkMachine(names)
 
   // On the checkout's disk: /tmp may be memory, where a durable write costs nothing.
@@ -82,9 +90,11 @@ async function main(): Promise<void> {
   }
 }
 
-async function measure(plan: Plan, { scale, before }: Options): Promise<readonly Results[]> {
-  if (scale) return measureScale(plan)
-  return [before === undefined ? await measureBesideNginx(plan) : await measureBefore(plan)]
+async function measure(plan: Plan, options: Options): Promise<readonly Report[]> {
+  const { scale, before, tenants } = options
+  if (tenants !== undefined) return [await measureTenants(plan, countsOf(tenants), options)]
+  if (scale) return (await measureScale(plan)).map(reportOf)
+  return [reportOf(before === undefined ? await measureBesideNginx(plan) : await measureBefore(plan))]
 }
 
 async function measureBefore(plan: Plan): Promise<Results> {
@@ -111,6 +121,21 @@ async function measureScale(plan: Plan): Promise<readonly Results[]> {
   ]
 }
 
+async function measureTenants(plan: Plan, counts: readonly number[], options: Options): Promise<Report> {
+  const { before, postgres: onPostgres } = options
+  const postgres = onPostgres ? await startPostgres() : undefined
+  postgres?.place('others')
+  const gateways = tenanted(counts, before === undefined ? undefined : resolve(before), postgres)
+  const samples = await measureRounds({
+    ...plan,
+    contestants: gateways,
+    forms: ['json'],
+    alone: false,
+    onSample: (name, sample) => plan.say(sampleText(name, sample, onPostgres)),
+  })
+  return tenantReport({ gateways, samples, connections: plan.connections, onPostgres })
+}
+
 type Options = ReturnType<typeof readOptions>
 
 function readOptions() {
@@ -123,9 +148,11 @@ function readOptions() {
       halt: flag,
       profile: flag,
       scale: flag,
+      postgres: flag,
       help: flag,
       only: { type: 'string', default: 'json,streams' },
       before: { type: 'string' },
+      tenants: { type: 'string' },
       requests: { type: 'string', default: '10000' },
       rounds: { type: 'string', default: '9' },
       contestants: { type: 'string', default: 'nginx,relay,turnpike,turnpike-in-memory' },
@@ -154,15 +181,33 @@ function countOf(name: string, text: string): number {
   return count
 }
 
+function checkTenants({ tenants, scale, postgres, gate }: Options): void {
+  if (tenants === undefined && postgres) throw new Error('--postgres needs --tenants')
+  if (tenants === undefined) return
+  if (scale) throw new Error('--scale and --tenants exclude each other')
+  const counts = countsOf(tenants)
+  if (gate && !(counts.includes(1) && counts.includes(LIMITED_TENANTS)))
+    throw new Error(`the limits of --tenants compare 1 and ${LIMITED_TENANTS}: --gate needs both`)
+}
+
+// Ascending, so that the first is what the others are compared with.
+function countsOf(list: string): readonly number[] {
+  return [...new Set(list.split(',').map(text => countOf('tenants', text)))].sort((a, b) => a - b)
+}
+
 function requestsOf(json: number): Plan['requests'] {
   return { json, stream: Math.ceil(json / 5) }
 }
 
-function print(parts: readonly Results[], options: Options): void {
+function print(parts: readonly Report[], options: Options): void {
   const machine = `${cpus()[0]?.model.trim()}, Node ${process.version}${options.scale ? '' : ', one pinned core'}`
-  if (options.json) console.log(JSON.stringify({ machine, paced: options.paced, parts: parts.map(asJson) }, null, 2))
-  else console.log(`${machine}${options.paced ? ', 1 ms between chunks' : ''}\n\n${parts.map(markdown).join('\n\n')}`)
-  const broken = parts.flatMap(limitsOf).filter(limit => !isWithin(limit))
+  if (options.json)
+    console.log(JSON.stringify({ machine, paced: options.paced, parts: parts.map(({ json }) => json) }, null, 2))
+  else
+    console.log(
+      `${machine}${options.paced ? ', 1 ms between chunks' : ''}\n\n${parts.map(({ text }) => text).join('\n\n')}`,
+    )
+  const broken = parts.flatMap(({ limits }) => limits).filter(limit => !isWithin(limit))
   for (const limit of broken)
     console.error(`Limit exceeded: ${limit.what} is ${measuredText(limit)}, allowed ${boundText(limit)}`)
   if (options.gate && broken.length > 0) process.exitCode = 1

@@ -1,5 +1,6 @@
 // What takes part in the benchmark: something that can be started in front of the upstream, called, checked and stopped.
 import type { Form } from './answer-reader.ts'
+import type { Postgres } from './postgres.ts'
 
 export type Contestant = {
   readonly name: string
@@ -19,6 +20,10 @@ export type Running = {
   readonly port: number
   readonly paths: Readonly<Record<Form, string>>
   readonly headers: Readonly<Record<string, string>>
+  // How many keys the requests are drawn from; without it all have the same headers.
+  readonly tenants?: number
+  // Where its store is not one of its own threads.
+  readonly database?: Postgres
   // Throws if its billing is wrong, and stops it. Both counts include every request since the start.
   readonly verify?: (sent: number, answered: number) => Promise<void>
   // For settings that would make the warm-up slow.

@@ -1,5 +1,5 @@
-// Resource usage of a process and its descendants, from /proc: CPU time of all threads, ended children included, and resident
-// memory.
+// Resource usage of a process and its descendants, from /proc: CPU time of all threads, ended children included, bytes written and
+// resident memory.
 
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ export function cpuSeconds(rootPid: number): number {
   let ticks = 0
   for (const pid of processTree(rootPid)) {
     for (const thread of threadsOf(pid)) {
-      nanoseconds += Number(read(`${pid}/task/${thread}/schedstat`).split(' ')[0])
+      nanoseconds += threadNanoseconds(pid, thread)
     }
     const stat = read(`${pid}/stat`)
     // The command's name may contain spaces and brackets: fields are counted from the last bracket, cutime is the 14th.
@@ -21,6 +21,22 @@ export function cpuSeconds(rootPid: number): number {
     for (const field of fields.slice(13, 15)) ticks += Number(field)
   }
   return nanoseconds / 1e9 + ticks / ticksPerSecond
+}
+
+// Of one process, by the id of the thread; that of its main thread is the process's own.
+export function threadCpuSeconds(pid: number): ReadonlyMap<string, number> {
+  return new Map(threadsOf(pid).map(thread => [thread, threadNanoseconds(pid, thread) / 1e9]))
+}
+
+function threadNanoseconds(pid: number, thread: string): number {
+  return Number(read(`${pid}/task/${thread}/schedstat`).split(' ')[0])
+}
+
+// What was or will be sent to the disk, whole pages; ended children included.
+export function writtenBytes(rootPid: number): number {
+  let bytes = 0
+  for (const pid of processTree(rootPid)) bytes += Number(/^write_bytes: (\d+)/m.exec(read(`${pid}/io`))?.[1] ?? 0)
+  return bytes
 }
 
 export function residentMb(rootPid: number): number {

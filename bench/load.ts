@@ -4,6 +4,7 @@
 import { connect } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { answerReader, type Form } from './answer-reader.ts'
+import { tenantSecret } from './tenant-keys.ts'
 
 export type Load = {
   readonly port: number
@@ -12,6 +13,9 @@ export type Load = {
   readonly form: Form
   readonly connections: number
   readonly requests: number
+  // Each request has the key of one of them instead of the first one's: at random, or one after the other.
+  readonly tenants?: number | undefined
+  readonly inTurn?: boolean | undefined
 }
 
 export type LoadReport = {
@@ -32,7 +36,7 @@ process.on('disconnect', () => process.exit(0))
 
 function run(load: Load): Promise<LoadReport> {
   const { promise, resolve } = Promise.withResolvers<LoadReport>()
-  const request = requestBytes(load)
+  const nextRequest = requestsOf(load)
   const latencies = new Float64Array(load.requests)
   const sockets = Array.from({ length: load.connections }, open)
   const deadline = setTimeout(() => finish(`not done after ${RUN_SECONDS_MAX} s`), RUN_SECONDS_MAX * 1000)
@@ -72,7 +76,7 @@ function run(load: Load): Promise<LoadReport> {
       sent++
       waiting = true
       sentAt = performance.now()
-      socket.write(request)
+      socket.write(nextRequest())
     }
   }
 
@@ -89,6 +93,21 @@ function run(load: Load): Promise<LoadReport> {
     for (const socket of sockets) socket.removeAllListeners('close').destroy()
     const sorted = latencies.subarray(0, completed).sort()
     resolve({ completed, failures, firstFailure, seconds, p50Us: rank(sorted, 0.5), p99Us: rank(sorted, 0.99) })
+  }
+}
+
+function requestsOf(load: Load): () => Buffer {
+  const bytes = requestBytes(load)
+  const { tenants, inTurn } = load
+  if (tenants === undefined) return () => bytes
+  const at = bytes.indexOf(tenantSecret(0))
+  let count = 0
+  return () => {
+    const tenant = inTurn ? count++ % tenants : Math.floor(Math.random() * tenants)
+    // A copy, since the previous one may not have been sent yet.
+    const request = Buffer.from(bytes)
+    request.write(tenantSecret(tenant), at, 'latin1')
+    return request
   }
 }
 

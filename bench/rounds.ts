@@ -9,6 +9,7 @@ import type { Contestant, Running } from './contestant.ts'
 import { cpuSeconds, machineCpuSeconds, residentMb, stolenCpuSeconds } from './cpu.ts'
 import type { Load, LoadReport } from './load.ts'
 import { ask, type Core, keepCoresAwake, startPinned, stop } from './processes.ts'
+import { countersOf, spentSince } from './spent.ts'
 import type { Measure, Sample } from './table.ts'
 
 export type Plan = {
@@ -26,10 +27,11 @@ export type Plan = {
   readonly folder: string
   readonly profileFolder: string | undefined
   readonly say: (line: string) => void
+  readonly onSample?: (name: string, sample: Sample) => void
 }
 
 type Bench = { readonly plan: Plan; readonly generators: readonly ChildProcess[]; readonly upstreamPort: number }
-type Target = Pick<Running, 'port' | 'paths' | 'headers'>
+type Target = Pick<Running, 'port' | 'paths' | 'headers' | 'tenants'>
 
 export async function measureRounds(plan: Plan): Promise<ReadonlyMap<string, readonly Sample[]>> {
   const script = (name: string) => [process.execPath, join(import.meta.dirname, name)]
@@ -85,6 +87,7 @@ async function enter(bench: Bench, contestant: Contestant): Promise<Entrant> {
   mkdirSync(folder)
   const running = await contestant.start({ folder, upstreamPort, profileFolder: plan.profileFolder })
   const entrant: Entrant = { contestant, running, samples: [], sent: 0, answered: 0 }
+  if (running.tenants !== undefined) await callWithEveryKey(bench, entrant, running.tenants)
   for (const form of plan.forms) await warmUp(bench, entrant, form)
   running.afterWarmUp?.()
   return entrant
@@ -100,7 +103,9 @@ async function runRound(bench: Bench, entrants: readonly Entrant[], direct: Targ
   }
   for (const [entrant, measured] of measures) {
     const addedP50Us = plan.alone ? await measureAlone(bench, entrant, direct) : Number.NaN
-    entrant.samples.push({ ...measured, residentMb: residentMb(entrant.running.pid), addedP50Us })
+    const sample = { ...measured, residentMb: residentMb(entrant.running.pid), addedP50Us }
+    entrant.samples.push(sample)
+    plan.onSample?.(entrant.contestant.name, sample)
   }
 }
 
@@ -111,6 +116,14 @@ async function measureAlone(bench: Bench, entrant: Entrant, direct: Target): Pro
   entrant.sent += alone.requests
   entrant.answered += alone.requests
   return through.p50Us - directly.p50Us
+}
+
+// Once, so that none is looked up for the first time in a measured window.
+async function callWithEveryKey(bench: Bench, entrant: Entrant, tenants: number): Promise<void> {
+  const { connections } = bench.plan
+  await drive(bench, entrant.running, { form: 'json', connections, requests: tenants, inTurn: true })
+  entrant.sent += tenants
+  entrant.answered += tenants
 }
 
 // A contestant is warm when it gets no faster. The compilers run on the same cores: in windows of five seconds they settled after
@@ -160,18 +173,18 @@ type Window = { readonly measure: Measure; readonly seconds: number; readonly fa
 async function measureWindow(bench: Bench, entrant: Entrant, form: Form, each: number): Promise<Window> {
   const { running, contestant } = entrant
   const requests = each * (contestant.processes ?? 1)
-  const before = cpuSeconds(running.pid)
+  const before = countersOf(running)
   const othersBefore = othersCpuSeconds()
   const load = { form, connections: bench.plan.connections, requests }
   const { seconds, p50Us, p99Us, completed, fault } = await tryToDrive(bench, running, load, contestant.processes)
   entrant.sent += requests
   entrant.answered += completed
-  const used = cpuSeconds(running.pid) - before
   const othersShare = (othersCpuSeconds() - othersBefore) / seconds
+  const spent = await spentSince(before, running, requests)
   if (othersShare > 0.1)
     bench.plan.say(`  not a quiet machine: others took ${(othersShare * 100).toFixed(0)} % of a core`)
-  const busy = used / seconds / (running.cores ?? Number.NaN)
-  const measure = { cpuUs: (used / requests) * 1e6, requestsPerSecond: requests / seconds, p50Us, p99Us, busy }
+  const busy = (spent.cpuUs * requests) / 1e6 / seconds / (running.cores ?? Number.NaN)
+  const measure = { requestsPerSecond: requests / seconds, p50Us, p99Us, busy, ...spent }
   return { measure, seconds, fault }
 }
 
@@ -180,13 +193,10 @@ function othersCpuSeconds(): number {
   return machineCpuSeconds() - cpuSeconds(process.pid)
 }
 
+type Asked = Pick<Load, 'form' | 'connections' | 'requests' | 'inTurn'>
 type Driven = Pick<LoadReport, 'seconds' | 'p50Us' | 'p99Us' | 'completed'> & { readonly fault: string | undefined }
 
-async function drive(
-  bench: Bench,
-  target: Target,
-  load: Pick<Load, 'form' | 'connections' | 'requests'>,
-): Promise<Driven> {
+async function drive(bench: Bench, target: Target, load: Asked): Promise<Driven> {
   const driven = await tryToDrive(bench, target, load)
   if (driven.fault !== undefined) throw new Error(driven.fault)
   return driven
@@ -196,13 +206,14 @@ async function drive(
 async function tryToDrive(
   { generators }: Bench,
   target: Target,
-  { form, connections, requests }: Pick<Load, 'form' | 'connections' | 'requests'>,
+  { form, connections, requests, inTurn }: Asked,
   processes = 1,
 ): Promise<Driven> {
-  const { port, headers, paths } = target
+  const { port, headers, paths, tenants } = target
   const driving = generators.slice(0, processes).map((generator, i) => {
     const share = Math.floor(requests / processes) + (i < requests % processes ? 1 : 0)
-    return ask<LoadReport>(generator, { port, headers, path: paths[form], form, connections, requests: share })
+    const load: Load = { port, headers, path: paths[form], form, connections, requests: share, tenants, inTurn }
+    return ask<LoadReport>(generator, load)
   })
   const reports = await Promise.all(driving)
   const failed = reports.find(({ failures }) => failures > 0)

@@ -1,14 +1,11 @@
 // The same gateway on the embedded store and as one node on Postgres and Redis, side by side; then, on slow cores, as one node
 // and as two workers. The databases have production settings and run on the cores of the load.
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import pg from 'pg'
 import { ENCRYPTION_KEY } from '../test/support/gateway.ts'
-import { startServer } from '../test/support/postgres.ts'
 import { startRedis } from '../test/support/redis.ts'
 import type { Contestant, Running } from './contestant.ts'
 import { childrenOf } from './cpu.ts'
+import { startPostgres } from './postgres.ts'
 import { type Core, pin } from './processes.ts'
 import { checkSlowCores, SLOW_CORE, type SlowCore, slowCore } from './slow-cores.ts'
 import { startTurnpike } from './turnpike.ts'
@@ -26,23 +23,13 @@ export type Scale = {
   placeDatabases(on: Core): void
 }
 
-// The settings of a server that must not lose anything.
-const POSTGRES = [
-  'fsync=on',
-  'synchronous_commit=on',
-  'max_connections=100',
-  'shared_buffers=256MB',
-  'max_wal_size=2GB',
-]
-
 export async function startScale(): Promise<Scale> {
   checkSlowCores()
-  const postgres = await startServer(POSTGRES)
+  const postgres = await startPostgres()
   const redis = await startRedis()
   const redisPid = Number(/process_id:(\d+)/.exec(String(await redis.command('INFO', 'server')))?.[1])
-  let databases = 0
   const shared = async () => ({
-    DATABASE_URL: await freshDatabase(postgres.url, `bench_${++databases}`),
+    DATABASE_URL: await postgres.freshDatabase(),
     REDIS_URL: redis.url,
     TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY,
   })
@@ -61,9 +48,8 @@ export async function startScale(): Promise<Scale> {
       },
     ],
     placeDatabases(on) {
-      for (const pid of [postmasterOf(postgres.url), redisPid]) {
-        for (const each of [pid, ...childrenOf(pid)]) pin(on, each)
-      }
+      postgres.place(on)
+      pin(on, redisPid)
     },
   }
 }
@@ -96,19 +82,4 @@ function onSlowCores(running: Running, processes = 1): Running {
       letGo()
     },
   }
-}
-
-async function freshDatabase(url: string, name: string): Promise<string> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  await client.query(`CREATE DATABASE ${name}`)
-  await client.end()
-  const fresh = new URL(url)
-  fresh.pathname = `/${name}`
-  return fresh.href
-}
-
-function postmasterOf(url: string): number {
-  const folder = new URL(url).searchParams.get('host') ?? ''
-  return Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])
 }

@@ -11,6 +11,10 @@ export type Measure = {
   readonly p99Us: number
   // The utilisation of its cores, where they are bounded; else NaN.
   readonly busy: number
+  // Of its CPU, the main thread's; and the store's, which may be another process.
+  readonly loopUs: number
+  readonly storeUs: number
+  readonly writtenKb: number
 }
 
 // One contestant in one round.
@@ -39,6 +43,13 @@ export type Limit = {
   readonly isLeast?: boolean
 }
 
+// What is printed, in either way, and what `--gate` looks at.
+export type Report = { readonly text: string; readonly json: object; readonly limits: readonly Limit[] }
+
+export function reportOf(results: Results): Report {
+  return { text: markdown(results), json: asJson(results), limits: limitsOf(results) }
+}
+
 const TITLES = { json: 'JSON', stream: '50-chunk streams' } as const
 const COLUMNS: readonly { key: keyof Measure; title: string; scale: number; digits: number }[] = [
   { key: 'cpuUs', title: 'CPU per request, µs', scale: 1, digits: 1 },
@@ -49,7 +60,7 @@ const COLUMNS: readonly { key: keyof Measure; title: string; scale: number; digi
 
 // What the product keeps on two cores of a shared virtual machine. The median latency that is added at one connection is printed for
 // data on disk and in memory, but has no limit: most of it is the wait for the disk, which differs between machines.
-export function limitsOf(results: Results): readonly Limit[] {
+function limitsOf(results: Results): readonly Limit[] {
   if (results.samples.has(ONE_NODE)) return storeLimitsOf(results)
   if (results.samples.has(TWO_SLOW)) return workerLimitsOf(results)
   if (results.floor === BEFORE) return changeLimitsOf(results)
@@ -138,7 +149,7 @@ export function boundText({ limit, unit, isLeast }: Limit): string {
   return `${isLeast ? 'at least' : 'at most'} ${limit} ${unit}`
 }
 
-export function markdown(results: Results): string {
+function markdown(results: Results): string {
   const tables = results.forms.map(form => loadTable(results, form))
   tables.push(restTable(results))
   if (results.startup !== undefined) tables.push(startupLine(results.startup))
@@ -147,7 +158,7 @@ export function markdown(results: Results): string {
   return tables.join('\n\n')
 }
 
-export function asJson(results: Results): object {
+function asJson(results: Results): object {
   const contestants = [...results.samples.keys()].map(name => {
     const loads = results.forms.map(form => {
       const figures = COLUMNS.map(({ key }) => {
@@ -222,7 +233,7 @@ function startupLine({ firstMs, secondMs }: Startup): string {
   return `From \`npm start\` to the first answered chat: ${fixed(secondMs, 0)} ms (very first start: ${fixed(firstMs, 0)} ms).`
 }
 
-function limitTable(limits: readonly Limit[]): string {
+export function limitTable(limits: readonly Limit[]): string {
   const rows = limits.map(limit => [
     limit.what,
     measuredText(limit),
@@ -236,11 +247,11 @@ function withRatio(value: number, floor: number, digits: number): readonly strin
   return [fixed(value, digits), fixed(value / floor, 2)]
 }
 
-function fixed(value: number, digits: number): string {
+export function fixed(value: number, digits: number): string {
   return Number.isNaN(value) ? '–' : value.toFixed(digits)
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const ruler = head.map((_, i) => (i === 0 ? '---' : '---:'))
   return [head, ruler, ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
 }

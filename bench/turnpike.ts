@@ -1,9 +1,10 @@
 // Turnpike as it is deployed: every check, durable billing and the log switched on. After the load its database is audited, and
 // every answered request must have been charged.
 
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Contestant, Place, Running } from './contestant.ts'
 import { type Core, type Env, freePort, logTail, plainEnv, startPlain, stop, until } from './processes.ts'
 
@@ -65,11 +66,11 @@ export async function startTurnpike(
     headers: { authorization: `Bearer ${key.secret}` },
     // A caller without a complete answer may have been charged for what there was.
     async verify(sent, answered) {
-      const charged = await countCharged(admin, key.id)
+      const charged = await countCharged(admin)
       if (charged < answered || charged > sent)
         throw new Error(`${answered} of ${sent} requests were answered, but ${charged} were charged\n${logTail(log)}`)
       await stop(child)
-      audit(root, env)
+      await audit(root, env)
     },
     stop: () => stop(child),
   }
@@ -132,12 +133,13 @@ export async function createKey(
   return { id: String(key.id), secret: String(key.secret) }
 }
 
-// A charged row is settled, completed and costs more than zero.
-export async function countCharged(admin: Admin, keyId: string): Promise<number> {
+// A charged row is settled, completed and costs more than zero. Of one key, or of all.
+export async function countCharged(admin: Admin, keyId?: string): Promise<number> {
   let charged = 0
   let after: string | undefined
   for (;;) {
-    const query = new URLSearchParams({ key_id: keyId, outcome: 'completed', limit: String(PAGE_ROWS) })
+    const query = new URLSearchParams({ outcome: 'completed', limit: String(PAGE_ROWS) })
+    if (keyId !== undefined) query.set('key_id', keyId)
     if (after !== undefined) query.set('after', after)
     const page = await admin('GET', `/usage?${query}`)
     const rows = page.data as readonly { request_id: string; state: string; cost: string }[]
@@ -147,11 +149,11 @@ export async function countCharged(admin: Admin, keyId: string): Promise<number>
   }
 }
 
-// Throws, with the audit's output, unless it exits with 0.
-function audit(root: string, env: Env): void {
-  execFileSync(process.execPath, [join(root, 'bin/turnpike.js'), 'audit'], {
+// Throws, with the audit's output, unless it exits with 0. Meanwhile another gateway may close its idle connection to us, which
+// the next call to it must have seen.
+async function audit(root: string, env: Env): Promise<void> {
+  await promisify(execFile)(process.execPath, [join(root, 'bin/turnpike.js'), 'audit'], {
     env: { ...plainEnv(), ...env },
-    stdio: 'pipe',
   })
 }
 
