@@ -56,6 +56,8 @@ export type BodyBounds = {
 export function readBody(req: HttpRequest, res: HttpResponse, bounds: BodyBounds): Buffer | Promise<Buffer> {
   const announced = req.headers['content-length']
   if (announced !== undefined && Number(announced) > bounds.bytesMax) throw new Refusal('request_too_large')
+  // The caller may have left during admission: then no event follows.
+  if (!('body' in req) && req.destroyed) throw cutOff()
   if (announced !== undefined) bounds.reserve(Number(announced))
   if ('body' in req) return takeBody(req)
   if (req.headers.expect !== undefined) res.writeContinue()
@@ -84,14 +86,17 @@ export function readBody(req: HttpRequest, res: HttpResponse, bounds: BodyBounds
       stop()
       resolve(body.take(bytes))
     }
-    const onClose = () =>
-      fail(new Refusal('malformed_request', { message: 'The connection closed before the body was complete.' }))
+    const onClose = () => fail(cutOff())
     const stop = () => {
       alarm.cancel()
       req.off('data', onData).off('end', onEnd).off('close', onClose)
     }
     req.on('data', onData).on('end', onEnd).on('close', onClose)
   })
+}
+
+function cutOff(): Refusal {
+  return new Refusal('malformed_request', { message: 'The connection closed before the body was complete.' })
 }
 
 // A body of known length, assembled in place. However small its pieces, they take no more memory than it does.
