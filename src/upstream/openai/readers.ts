@@ -65,7 +65,7 @@ export function streamReader(
     { eventBytesMax: setup.sseEventBytesMax },
   )
   // What was read before the error is still delivered.
-  const guarded = (work: () => void) => {
+  const problemOf = (work: () => void): unknown => {
     let problem: unknown
     try {
       work()
@@ -73,7 +73,9 @@ export function streamReader(
       problem = error
     }
     flush()
-    if (problem === undefined) return
+    return problem
+  }
+  const giveUp = (problem: unknown) => {
     abort()
     const { message } = problem as Error
     end(
@@ -87,7 +89,8 @@ export function streamReader(
     data(chunk) {
       // Data after the end, or after we gave up, is ignored.
       if (over) return abort()
-      guarded(() => sse.push(chunk))
+      const problem = problemOf(() => sse.push(chunk))
+      if (problem !== undefined) giveUp(problem)
       if (!done) return
       endDone()
       lingering = setTimeout(abort, setup.endAfterDoneMs).unref()
@@ -95,11 +98,14 @@ export function streamReader(
     end(failure) {
       clearTimeout(lingering)
       if (over) return
-      guarded(() => sse.end())
+      const problem = problemOf(sse.end)
+      // A last event that cannot be read was cut off.
+      const cutOff = problem instanceof Failure && problem.kind === 'invalid_response' ? problem : undefined
+      if (problem !== cutOff) return giveUp(problem)
       if (done) return endDone()
       // Every choice has finished: at most a usage frame is missing.
       if (finished.size > 0 && speaking.size === 0) return end(undefined)
-      end(failure ?? new Failure('interrupted', 'the stream ended with neither finish_reason nor [DONE]'))
+      end(failure ?? cutOff ?? new Failure('interrupted', 'the stream ended with neither finish_reason nor [DONE]'))
     },
   }
 

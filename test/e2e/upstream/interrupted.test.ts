@@ -11,6 +11,8 @@ const { gateway, upstream } = await openFixture()
 await warmTokenizer({ gateway, upstream })
 
 const PROMPT_ESTIMATE = 2 + 4 + 3
+const USAGE = { prompt_tokens: 5, completion_tokens: 2 }
+const FINISHED = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
 const LONG = 'an error message with a great many words in it '.repeat(20)
 const CASES: readonly (readonly [what: string, plan: Plan, code: string])[] = [
   ['closes its connection', { dieAfterChunks: 4 }, 'all_providers_failed'],
@@ -100,6 +102,31 @@ test('a reset may drop the last words, and only those that arrived are billed', 
   const words = chunks.filter(chunk => chunk.choices[0]?.delta.content).length
   const row = await settledRow(gateway, stream.headers['x-request-id'])
   assert.deepEqual([done, row.outcome, row.completion_tokens], [true, 'upstream_broke', words])
+})
+
+for (const [what, rest] of [
+  ['its usage frame', 'data: {"choices":[],"usage":{"prompt_tok'],
+  ['[DONE]', `data: {"choices":[],"usage":${JSON.stringify(USAGE)}}\n\ndata: [DO`],
+] as const) {
+  test(`an answer that has finished is complete, also where ${what} is cut off`, async () => {
+    upstream.next({ rawFrames: [frame({ content: 'Hello there' }), FINISHED, rest] })
+
+    const stream = await gateway.openChat()
+    const sse = await stream.rest()
+
+    assert.deepEqual([sse.content, sse.chunks.some(chunk => chunk.error !== undefined)], ['Hello there', false])
+    const row = await settledRow(gateway, stream.headers['x-request-id'])
+    assert.deepEqual([row.outcome, row.finish_reason, row.completion_tokens], ['completed', 'stop', 2])
+  })
+}
+
+test('a connection that is lost in the middle of a frame is reported as lost, not as an invalid response', async () => {
+  upstream.next({ dieAfterBytes: 20 })
+
+  const { status, headers } = await gateway.chat({ stream: true })
+
+  const row = await settledRow(gateway, headers['x-request-id'])
+  assert.deepEqual([status, row.attempts[0]?.outcome], [502, 'reset'])
 })
 
 async function broken() {
