@@ -1,5 +1,5 @@
-// Usage as a gateway with some customers would have written it: the same rows for the same seed, over a number of days, more by
-// day than by night, with a few dominant customers and models.
+// Generates usage rows like those of a gateway with some customers: the same rows for the same seed, over a number of days,
+// growing slowly, with fewer rows at night and at weekends, and with a few dominant customers and models.
 import { priceSnapshot } from '../src/domain/catalog.ts'
 import { costOf, type Nano, NO_TOKENS, type Prices, type Tokens } from '../src/domain/credits.ts'
 import { DAY_MS } from '../src/domain/key.ts'
@@ -80,13 +80,24 @@ export const SEED_PRICES = MODELS.map((model, i) => ({ model, price: PRICES[i]?.
 
 export function* seedRows({ rows, days, until, seed }: SeedPlan): Generator<SeedRow> {
   const random = chance(seed)
+  const weights = Array.from({ length: days }, (_, day) => weightOf(until - (days - day) * DAY_MS, day / days))
+  const total = weights.reduce((sum, weight) => sum + weight, 0)
+  let [day, before] = [0, 0]
   for (let i = 0; i < rows; i++) {
-    const day = Math.floor((i / rows) * days)
-    const within = (i / rows) * days - day
+    const position = (i / rows) * total
+    while (day < days - 1 && position >= before + (weights[day] ?? 0)) before += weights[day++] ?? 0
+    const within = Math.min((position - before) / (weights[day] ?? 1), 1)
     // Slow at night: the sine shifts rows towards noon.
     const at = Math.floor(until - (days - day - within + Math.sin(within * 2 * Math.PI) / 9) * DAY_MS)
     yield seedRow(Math.min(at, until - 1), random)
   }
+}
+
+// How busy the day that starts at this time is.
+function weightOf(at: number, age: number): number {
+  const weekday = new Date(at).getUTCDay()
+  const wave = 1 + 0.08 * Math.sin(at / DAY_MS)
+  return (0.75 + 0.25 * age) * wave * (weekday === 0 || weekday === 6 ? 0.6 : 1)
 }
 
 function seedRow(at: number, random: () => number): SeedRow {
@@ -113,15 +124,15 @@ function chat(at: number, random: () => number) {
   const luck = random()
   const took = Math.floor(200 + 4000 * random() ** 3 + (random() < 0.02 ? 20_000 * random() : 0))
   const asked = { model_requested: model, finished_at: at + took }
-  if (luck < 0.02)
+  if (luck < 0.006)
     return { ...asked, outcome: 'refused', http_status: 402, error_code: 'insufficient_credits', finished_at: at }
-  if (luck < 0.024) {
+  if (luck < 0.008) {
     const named = `nobody/${Math.floor(random() * 1e6)}`
     return { ...asked, model_requested: named, outcome: 'refused', http_status: 404, error_code: 'model_not_found' }
   }
   const provider = random() < 0.0001 ? RARE_PROVIDER : (PROVIDERS[number % PROVIDERS.length] as string)
   const served = { ...asked, model_served: model, provider, price_version: SEED_PRICE_VERSION, price: snapshot }
-  if (luck < 0.045) {
+  if (luck < 0.015) {
     return { ...served, outcome: 'upstream_failed', http_status: 502, error_code: 'all_providers_failed', hold: 1000n }
   }
   const prompt = Math.floor(50 + 3000 * random() ** 2)
@@ -134,8 +145,8 @@ function chat(at: number, random: () => number) {
   const cost = costOf(tokens, prices)
   return {
     ...served,
-    ...(luck < 0.0455 ? { outcome: 'recovered', state: 'recovered', http_status: 0 } : {}),
-    ...(luck >= 0.0455 && luck < 0.065 ? { outcome: 'client_left', finish_reason: null } : { finish_reason: 'stop' }),
+    ...(luck < 0.0155 ? { outcome: 'recovered', state: 'recovered', http_status: 0 } : {}),
+    ...(luck >= 0.0155 && luck < 0.035 ? { outcome: 'client_left', finish_reason: null } : { finish_reason: 'stop' }),
     prompt_tokens: prompt,
     cached_tokens: tokens.cached,
     completion_tokens: tokens.completion,

@@ -22,6 +22,10 @@ const ACTOR = { name: 'seed', address: 'local' }
 const SIZES = [32, 1]
 const ROWS_IN_ONE_COMMIT = 10_000
 const FUNDS: Nano = 1_000_000_000_000n
+const LOW_BALANCES: ReadonlyMap<number, Nano> = new Map([
+  [3, 250_000_000n],
+  [5, 750_000_000n],
+])
 
 export async function seedStore(sql: Sql, plan: SeedPlan, onProgress: (rows: number) => void): Promise<void> {
   await makeAccounts(sql)
@@ -82,19 +86,14 @@ async function writeRows(tx: Tx, rows: readonly SeedRow[]): Promise<void> {
   await insert(tx, 'ledger (account_id, id, kind, amount, request_id, created_at)', charges)
 }
 
-// Every account was given what it spent and a little more, except for one that owes and one that is nearly out of credits.
+// Every account was topped up by what it spent and 1,000 credits, except for two that are nearly out of credits.
 async function settleUp(tx: Tx, spent: ReadonlyMap<string, Nano>, days: ReadonlyMap<string, Day>): Promise<void> {
   for (const [i, id] of SEED_ACCOUNTS.entries()) {
     const cost = spent.get(id) ?? 0n
-    const left = i === 3 ? -5_000_000n : i === 5 ? 2_000_000n : FUNDS
+    const left = LOW_BALANCES.get(i) ?? FUNDS
     const topup = [id, idAt(tx.now()), 'topup', cost + left, tx.now()]
     await insert(tx, 'ledger (account_id, id, kind, amount, created_at)', [topup])
-    await tx.run('UPDATE account SET available = $1, owed = $2, spent = $3 WHERE id = $4', [
-      left > 0n ? left : 0n,
-      left < 0n ? -left : 0n,
-      cost,
-      id,
-    ])
+    await tx.run('UPDATE account SET available = $1, spent = $2 WHERE id = $3', [left, cost, id])
   }
   for (const { id } of SEED_KEYS) {
     const { day, count } = days.get(id) ?? { day: 0, count: 0 }

@@ -128,13 +128,17 @@ for (const { engine, open } of ENGINES) {
     await t.test(
       'low balances lists overdrawn accounts and those with little left relative to their spending',
       async () => {
+        const overdrawn = ['acct_seed0007', 5_000_000n] as const
+        await repositories.sql.run('UPDATE account SET available = 0, owed = $2 WHERE id = $1', [...overdrawn])
+
         const { lowBalances } = await repositories.usage.overview({ from: ago(1), to: ago(0), step: 'hour' })
 
         assert.deepEqual(
           lowBalances.map(({ id, available, owed }) => [id, available, owed]),
           [
-            ['acct_seed0003', 0n, 5_000_000n],
-            ['acct_seed0005', 2_000_000n, 0n],
+            ['acct_seed0007', 0n, 5_000_000n],
+            ['acct_seed0003', 250_000_000n, 0n],
+            ['acct_seed0005', 750_000_000n, 0n],
           ],
         )
       },
