@@ -1,5 +1,5 @@
-// Builds the dashboard into web/dist, which the gateway serves itself; for work on it, `vite web` passes calls on to a
-// gateway that runs beside it.
+// Builds the dashboard into web/dist, which the gateway serves itself; for development, `vite web` forwards calls to a
+// running gateway.
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 

@@ -27,7 +27,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* How long a node may take to leave: until it is told, what it promises, 35 s for what is cut and settled late, and a little. */}}
+{{/* The grace period: the delay before SIGTERM, the drain, 35 s for aborted requests and late settlements, and a margin. */}}
 {{- define "turnpike.graceSeconds" -}}
 {{- $delay := .Values.config.drain_delay | default 5 -}}
 {{- $max := .Values.config.drain_max | default 120 -}}
