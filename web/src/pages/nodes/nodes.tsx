@@ -69,7 +69,7 @@ export default function Nodes(): ReactNode {
       </Panel>
       {nodes.length === 1 && (
         <Text size="sm" c="dimmed">
-          This is the only node. To run more, use Postgres as the database (DATABASE_URL) and start further nodes.
+          This is the only node. To run more, use Postgres as the database (DATABASE_URL) and start more nodes.
         </Text>
       )}
     </Page>

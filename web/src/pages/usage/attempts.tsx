@@ -22,7 +22,7 @@ export function Attempts({ of: row }: { readonly of: UsageRow }): ReactNode {
     <Panel title="Attempts" flush>
       {row.attempts.length === 0 ? (
         <Text size="sm" c="dimmed" px="md" pb="md">
-          No provider was called.
+          {row.provider === null ? 'No provider was called.' : 'No attempts were stored.'}
         </Text>
       ) : (
         <TableFrame label="Attempts" columns={COLUMNS}>

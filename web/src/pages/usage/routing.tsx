@@ -39,7 +39,7 @@ export function Routing({ of: row }: { readonly of: UsageRow }): ReactNode {
     <Panel title="Routing" flush>
       {row.routing.length === 0 ? (
         <Text size="sm" c="dimmed" px="md" pb="md">
-          Rejected before routing.
+          {row.outcome === 'refused' ? 'Rejected before routing.' : 'No routing decisions were stored.'}
         </Text>
       ) : (
         <TableFrame label="Routing" columns={COLUMNS}>
