@@ -190,7 +190,9 @@ function summarize(results: readonly Result[]): void {
   const slowest = [...results].sort((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)
   const tests = results.reduce((sum, result) => sum + result.tests, 0)
   if (isAll) list('Slowest', slowest)
-  process.stdout.write(`\n${results.length} files, ${tests} tests, ${secondsSince(started)} s\n`)
+  process.stdout.write(
+    `\n${results.length} ${results.length === 1 ? 'file' : 'files'}, ${tests} tests, ${secondsSince(started)} s\n`,
+  )
 }
 
 function list(title: string, results: readonly Result[]): void {

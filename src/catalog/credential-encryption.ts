@@ -54,8 +54,8 @@ export async function openCredentialEncryption(catalog: CatalogStore, config: Co
   if ([...opened.values()].flat().length < stored.length) {
     const key = config.encryptionKey === undefined ? 'the key file encryption.key' : 'TURNPIKE_ENCRYPTION_KEY'
     const way =
-      'give the key that encrypted them, or that one as TURNPIKE_ENCRYPTION_KEY_PREVIOUS to change to a new one'
-    throw new BadConfig(`${key} does not open the stored provider credentials: ${way}`)
+      'use the key that encrypted them, or set TURNPIKE_ENCRYPTION_KEY_PREVIOUS to that key to change to a new one'
+    throw new BadConfig(`${key} cannot decrypt the stored provider credentials: ${way}`)
   }
   return { encryption, decrypt }
 }

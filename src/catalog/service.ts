@@ -131,8 +131,10 @@ export async function openCatalog(store: Store, context: CatalogContext): Promis
 // A truncated or missing file must not remove everything.
 async function refuseSilence({ catalog }: Store, { configFile }: Config): Promise<void> {
   if ((await catalog.load()).provisioned.length === 0) return
-  const way = 'if that is meant, say so with "providers: []"'
-  throw new BadConfig(`${configFile}: names neither providers nor models and would end all that was declared; ${way}`)
+  const way = 'if this is intended, write "providers: []"'
+  throw new BadConfig(
+    `${configFile}: names neither providers nor models and would remove everything that was declared; ${way}`,
+  )
 }
 
 function wordsOfClashes(clashes: readonly NameClash[], { configFile }: Config): string {

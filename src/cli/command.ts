@@ -105,7 +105,7 @@ function helpFor(command: Command): string {
   const width = Math.max(...options.map(([left]) => left.length))
   const lines = options.map(([left, about]) => `  ${left.padEnd(width)}  ${wrap(about, width + 4)}`)
   const more = command.more === undefined ? '' : `\n${wrap(command.more)}\n`
-  return `${styleText('bold', `turnpike ${command.usage}`)}\n\n${wrap(command.about)}\n\n${lines.join('\n')}\n${more}`
+  return `${styleText('bold', wrap(`turnpike ${command.usage}`, 2))}\n\n${wrap(command.about)}\n\n${lines.join('\n')}\n${more}`
 }
 
 // Reads a secret from the first line of stdin, or all of stdin.

@@ -112,10 +112,12 @@ async function help(name: string | undefined, asked: boolean): Promise<number> {
 
 function overview(): string {
   const lines = Object.entries(GROUPS).map(([name, group]) => `  ${name.padEnd(20)}${group.about}`)
-  return `${styleText('bold', 'turnpike')} – a chat routing gateway\n\n${lines.join('\n')}\n\nRun "turnpike COMMAND --help" for details.\nConfigure with TURNPIKE_* variables and turnpike.yaml.\nExit codes: 0 success, 1 failure, 2 usage or configuration error.\n`
+  return `${styleText('bold', 'turnpike')} – a chat routing gateway\n\n${lines.join('\n')}\n\nRun "turnpike COMMAND --help" for details, "turnpike --version" for the version.\nConfigure with TURNPIKE_* variables and turnpike.yaml.\nExit codes: 0 success, 1 failure, 2 usage or configuration error.\n`
 }
 
 function groupHelp(name: string, commands: Readonly<Record<string, Command>>): string {
-  const lines = Object.values(commands).map(command => `  turnpike ${command.usage}\n      ${wrap(command.about, 6)}\n`)
+  const lines = Object.values(commands).map(
+    command => `  ${wrap(`turnpike ${command.usage}`, 4)}\n      ${wrap(command.about, 6)}\n`,
+  )
   return `${styleText('bold', `turnpike ${name}`)}\n\n${lines.join('')}`
 }

@@ -86,7 +86,7 @@ async function readKeyAndMessage(input: Input): Promise<{ key: string; message: 
 }
 
 function printReceipt({ usage, cost, provider, request_id: id }: Reply): void {
-  const tokens = `${usage.prompt_tokens} prompt tokens, ${usage.completion_tokens} completion tokens`
+  const tokens = `${usage.prompt_tokens} prompt + ${usage.completion_tokens} completion tokens`
   const summary = [tokens, `${cost} credits`, provider, id].filter(Boolean).join(' · ')
   process.stdout.write('\n')
   process.stderr.write(`${styleText('dim', summary, { stream: process.stderr })}\n`)

@@ -32,7 +32,7 @@ export const commands: Readonly<Record<string, Command>> = {
           ['file', file],
           ['listen', summary.listen],
           ['data directory', summary.data_dir],
-          ['providers', summary.providers.join(', ')],
+          ['providers', [...(summary.file === null ? ['demo'] : []), ...summary.providers].join(', ') || 'none'],
         ])
         const rows = prices.map(model => [model.id, model.prompt, model.completion, model.targets.join(', ')])
         if (rows.length > 0) printTable(['model', 'prompt', 'completion', 'targets'], rows)

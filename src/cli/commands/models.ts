@@ -27,7 +27,7 @@ export const commands: Readonly<Record<string, Command>> = {
   create: callCommand(
     {
       usage: 'models create ID [options]',
-      about: 'Adds a model. Prices are in US dollars and are converted to credits by the configuration file.',
+      about: 'Adds a model. Prices are in US dollars; the factors of the configuration file convert them to credits.',
       options: { ...FIELDS, ...SET_OPTIONS },
       takes: [1, 1],
     },
@@ -46,7 +46,7 @@ export const commands: Readonly<Record<string, Command>> = {
   import: clientCommand(
     {
       usage: 'models import VENDOR [options]',
-      about: 'Compares the bundled price list with the catalog; --apply imports it.',
+      about: 'Compares the bundled price list of a vendor, such as openai, with the catalog; --apply imports it.',
       options: {
         apply: { about: 'save the changes (default: only show them)' },
         provider: { value: 'ID', about: 'provider that serves the models (default: VENDOR)' },

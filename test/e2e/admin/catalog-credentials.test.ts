@@ -66,7 +66,7 @@ test('a wrong encryption key stops the start; with the previous key everything i
     })
 
     assert.deepEqual([code, stdout], [2, ''])
-    assert.match(stderr, /^turnpike: TURNPIKE_ENCRYPTION_KEY does not open the stored provider credentials: [^\n]+\n$/)
+    assert.match(stderr, /^turnpike: TURNPIKE_ENCRYPTION_KEY cannot decrypt the stored provider credentials: [^\n]+\n$/)
     assert.ok(!stderr.includes(next))
   })
 

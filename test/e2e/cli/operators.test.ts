@@ -139,7 +139,7 @@ test('a chat from the shell streams its answer and prints tokens and cost', asyn
     { role: 'system', content: 'Be kind.' },
     { role: 'user', content: 'Hello' },
   ])
-  const receipt = /^\d+ prompt tokens, \d+ completion tokens · (0\.\d+) credits · [\w-]+ · ([0-9a-f-]{36})\n$/.exec(
+  const receipt = /^\d+ prompt \+ \d+ completion tokens · (0\.\d+) credits · [\w-]+ · ([0-9a-f-]{36})\n$/.exec(
     said.stderr,
   )
   const row = await gateway.admin('GET', `/usage/${receipt?.[2]}`)

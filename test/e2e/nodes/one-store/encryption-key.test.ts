@@ -52,7 +52,7 @@ if (hasPostgres()) {
       const stray = await nodes.start({ awaitReady: false })
 
       assert.equal(await stray.exited, 2)
-      assert.match(stray.lines.join('\n'), /TURNPIKE_ENCRYPTION_KEY does not open/)
+      assert.match(stray.lines.join('\n'), /TURNPIKE_ENCRYPTION_KEY cannot decrypt/)
     })
 
     await t.test('once all nodes have the new key, the old one is not needed', async () => {
