@@ -1,4 +1,4 @@
-// Marks catalog entries that the configuration file owns.
+// Marks catalog entries that are read-only in the dashboard, because the configuration file or the first start owns them.
 import { Badge, Tooltip } from '@mantine/core'
 import { IconLock } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -12,7 +12,7 @@ export function OwnerBadge({ isFiles }: { readonly isFiles: boolean }): ReactNod
       label="Read-only here: declared in the configuration file or created at first start. To change it, edit the file and run “turnpike apply”."
     >
       <Badge variant="light" color="gray" size="sm" tt="none" leftSection={<IconLock size={11} />} tabIndex={0}>
-        file
+        read-only
       </Badge>
     </Tooltip>
   )
