@@ -50,7 +50,7 @@ export function staleness(noun: string, id: string, stale: Stale): Refusal {
   return stale === 'changed'
     ? versionMismatch(noun, id)
     : conflict(
-        `The ${noun} ${id} is declared by the configuration file or by the first start. To change it, edit the file and run "turnpike apply".`,
+        `The ${noun} ${id} is declared in the configuration file or was created at first start. To change it, edit the file and run "turnpike apply".`,
       )
 }
 
