@@ -40,8 +40,9 @@ export function relay(answer: Answer, sink: Sink, client: Client, meter: Meter, 
       ignored: served.ignored,
       considered: answer.considered,
     })
+    // A connection may drain after the answer was cancelled: an aborted upstream is not resumed.
     sink.onDrain(() => {
-      if (!relaying.left) stream.resume()
+      if (!relaying.left && !relaying.over) stream.resume()
     })
     served.listen(listenerOf(relaying))
     if (relaying.over) return
