@@ -128,6 +128,18 @@ for (const [what, text] of REFUSED) {
   })
 }
 
+test('what came before malformed framing is passed on, however it is cut', () => {
+  const good = `${CHUNKED}5\r\nhello\r\n6\r\n world\r\n`
+  for (const bad of ['x\r\n', '0\r\nno trailer\r\n\r\n', `0\r\nX-A: ${'a'.repeat(2000)}`]) {
+    for (let cut = 1; cut <= good.length; cut++) {
+      const { reader, seen } = reading()
+      reader.read(Buffer.from(good.slice(0, cut)))
+      assert.throws(() => reader.read(Buffer.from(good.slice(cut) + bad)), BadResponse)
+      assert.deepEqual([seen.body, seen.ended], ['hello world', false], `${cut} ${bad}`)
+    }
+  }
+})
+
 test('a body without a length lasts until the connection ends, and a truncated one is detected', () => {
   const open = reading()
   open.reader.read(Buffer.from(`${HEAD}\r\nall `))

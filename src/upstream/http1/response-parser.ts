@@ -148,25 +148,29 @@ function readBody(state: State, bytes: Buffer, from: number): void {
   }
 }
 
-// The data of all chunks that arrived together is moved together, and handed on as one piece.
+// The data of all chunks that arrived together is moved together, and handed on as one piece: also what came before malformed
+// framing, as if it had arrived earlier.
 function readChunks(state: State, bytes: Buffer, from: number): void {
   let at = from
   let out = from
   let done = false
-  while (at < bytes.length && !done) {
-    if (state.next === 'chunk') {
-      const to = Math.min(at + state.left, bytes.length)
-      if (out !== at) bytes.copyWithin(out, at, to)
-      out += to - at
-      state.left -= to - at
-      at = to
-      if (state.left === 0) state.next = 'chunk_cr'
-    } else {
-      done = readFraming(state, bytes[at] as number)
-      at += 1
+  try {
+    while (at < bytes.length && !done) {
+      if (state.next === 'chunk') {
+        const to = Math.min(at + state.left, bytes.length)
+        if (out !== at) bytes.copyWithin(out, at, to)
+        out += to - at
+        state.left -= to - at
+        at = to
+        if (state.left === 0) state.next = 'chunk_cr'
+      } else {
+        done = readFraming(state, bytes[at] as number)
+        at += 1
+      }
     }
+  } finally {
+    if (out > from) state.listener.data(bytes.subarray(from, out))
   }
-  if (out > from) state.listener.data(bytes.subarray(from, out))
   if (done) finish(state, at === bytes.length)
 }
 
