@@ -32,7 +32,7 @@ export function demoCatalog(newPriceVersion: () => string): DeclaredCatalog {
         id: DEMO_MODEL,
         aliases: [],
         name: 'Echo',
-        description: 'Offline: answers with what you said, word by word.',
+        description: 'Offline: echoes your message word by word.',
         ownedBy: 'demo',
         contextLength: 128_000,
         maxOutputTokens: 4_096,

@@ -14,7 +14,9 @@ const CatalogStatus = Type.Enum(['active', 'inactive'])
 
 const standing = {
   status: CatalogStatus,
-  provisioned: Type.Boolean({ description: 'Declared in the configuration file and read-only here.' }),
+  provisioned: Type.Boolean({
+    description: 'Declared in the configuration file or created at first start; read-only here.',
+  }),
   version: Type.Integer({ description: 'Increases with every change; send it as `If-Match`.' }),
   created_at: Time,
 }

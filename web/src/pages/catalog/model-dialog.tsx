@@ -74,8 +74,9 @@ function Form({ of: model, onClose, onReload }: FormProps): ReactNode {
     <form onSubmit={submit}>
       <Stack gap="sm">
         {isFiles && (
-          <Alert color="gray" icon={<IconLock size={17} />} py="xs" title="Declared in the configuration file">
-            Read-only here. To change it, edit the file and run “turnpike apply”.
+          <Alert color="gray" icon={<IconLock size={17} />} py="xs" title="Read-only">
+            Declared in the configuration file or created at first start. To change it, edit the file and run “turnpike
+            apply”.
           </Alert>
         )}
         <ModelFieldset form={form} of={model} isReadOnly={isReadOnly} />
