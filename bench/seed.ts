@@ -22,12 +22,12 @@ const HELP = `npm run seed -- [options]
   --days N        number of days (90)
   --until TIME    end of the last day, ISO 8601 (the current hour)
   --seed N        random seed; the same seed gives the same rows (1)
-  --data-dir DIR  folder of the SQLite database (./data); without it DATABASE_URL is used
+  --data-dir DIR  folder of the SQLite database (default: DATABASE_URL if set, otherwise ./data)
   --measure URL   seed nothing; time every report of the gateway at this URL, which runs on a seeded database;
                   TURNPIKE_ADMIN_TOKEN is its admin token
   --help
 
-No gateway may run on the database meanwhile. A database can be seeded once.`
+Stop the gateway first. A database can be seeded only once.`
 
 const PATIENT = { ...POSTGRES_BOUNDS, statementTimeoutMs: 600_000, answerTimeoutMs: 610_000 }
 
