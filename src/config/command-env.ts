@@ -11,7 +11,7 @@ export function loadClientConfig(env: NodeJS.ProcessEnv = process.env): {
 } {
   const url = URL.parse(read(env, 'TURNPIKE_URL') ?? 'http://127.0.0.1:8080')
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '') {
-    throw new BadConfig('TURNPIKE_URL must be an http:// or https:// address without credentials')
+    throw new BadConfig('TURNPIKE_URL must be an http:// or https:// URL without credentials')
   }
   return {
     url: withoutTrailing(url.href, '/'),
@@ -24,7 +24,7 @@ export function loadClientConfig(env: NodeJS.ProcessEnv = process.env): {
 // data directory that the gateway does not use is refused.
 export function loadDataDir(env: NodeJS.ProcessEnv = process.env, cwd: string = process.cwd()): string {
   if (loadDatabaseUrl(env) !== undefined) {
-    throw new BadConfig('DATABASE_URL is set: this command is for SQLite; for Postgres there are pg_dump and its like')
+    throw new BadConfig('DATABASE_URL is set, but this command is for SQLite only; use pg_dump for Postgres')
   }
   return dataDirOf(env, cwd)
 }

@@ -65,10 +65,11 @@ export function databaseUrl(env: Environment): string | undefined {
   const value = read(env, 'DATABASE_URL')
   if (value === undefined) return undefined
   if (!/^postgres(ql)?:$/.test(URL.parse(value)?.protocol ?? '')) {
-    throw new BadConfig('DATABASE_URL must be a postgres:// address')
+    throw new BadConfig('DATABASE_URL must be a postgres:// URL')
   }
   for (const name of ['TURNPIKE_ENCRYPTION_KEY', 'TURNPIKE_ADMIN_TOKEN']) {
-    if (read(env, name) === undefined) throw new BadConfig(`DATABASE_URL needs ${name} as well, the same on every node`)
+    if (read(env, name) === undefined)
+      throw new BadConfig(`DATABASE_URL requires ${name}, with the same value on every node`)
   }
   return value
 }
@@ -81,7 +82,7 @@ export function workerCount(env: Environment): number {
     throw new BadConfig(`TURNPIKE_WORKERS must be a number of processes, 1 to ${WORKERS_MAX}`)
   }
   if (Number(value) > 1 && read(env, 'DATABASE_URL') === undefined) {
-    throw new BadConfig('TURNPIKE_WORKERS above 1 needs DATABASE_URL: the embedded store is for one process')
+    throw new BadConfig('TURNPIKE_WORKERS above 1 requires DATABASE_URL; SQLite serves one process only')
   }
   return Number(value)
 }
@@ -92,13 +93,13 @@ export function redisUrl(env: Environment): string | undefined {
   if (value === undefined) return undefined
   const url = URL.parse(value)
   if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '') {
-    throw new BadConfig('REDIS_URL must be a redis:// or rediss:// address')
+    throw new BadConfig('REDIS_URL must be a redis:// or rediss:// URL')
   }
   if (!/^(\/\d{0,5})?$/.test(url.pathname) || url.search !== '' || url.hash !== '') {
-    throw new BadConfig('REDIS_URL: behind the host there may be the number of a database, as in redis://host:6379/0')
+    throw new BadConfig('REDIS_URL: the path must be the number of a database, as in redis://host:6379/0')
   }
   if (!isDecodable(url.username) || !isDecodable(url.password)) {
-    throw new BadConfig('REDIS_URL: the user or the password is not percent-encoded as it should be')
+    throw new BadConfig('REDIS_URL: the user or password has an invalid percent-encoding; write % as %25')
   }
   return value
 }

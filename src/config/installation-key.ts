@@ -27,6 +27,7 @@ function readOrMakeKey(path: string): Buffer {
     renameSync(part, path)
   }
   const text = readFileSync(path, 'utf8').trim()
-  if (!/^[0-9a-f]{64}$/.test(text)) throw new BadConfig(`${path} does not hold 64 hex digits; restore it from a backup`)
+  if (!/^[0-9a-f]{64}$/.test(text))
+    throw new BadConfig(`${path} does not contain 64 hex digits; restore it from a backup`)
   return Buffer.from(text, 'hex')
 }

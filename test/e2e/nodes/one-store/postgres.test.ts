@@ -93,7 +93,7 @@ if (hasPostgres()) {
       await using gateway = await startGateway({ env, awaitReady: false })
 
       assert.equal(await gateway.exited, 2)
-      assert.match(gateway.lines.join('\n'), new RegExp(`DATABASE_URL needs ${missing}`))
+      assert.match(gateway.lines.join('\n'), new RegExp(`DATABASE_URL requires ${missing}`))
     }
   })
 }

@@ -236,7 +236,7 @@ if (hasRedis()) {
     await using gateway = await startGateway({ env: { REDIS_URL: 'localhost:6379' }, awaitReady: false })
 
     assert.equal(await gateway.exited, 2)
-    assert.match(gateway.lines.join('\n'), /REDIS_URL must be a redis:\/\/ or rediss:\/\/ address/)
+    assert.match(gateway.lines.join('\n'), /REDIS_URL must be a redis:\/\/ or rediss:\/\/ URL/)
   })
 }
 
