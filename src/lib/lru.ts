@@ -1,5 +1,6 @@
-// A map of bounded size that evicts the least recently used entry. A Map keeps insertion order, so a used entry is removed and
-// inserted again.
+// A map of bounded size that evicts the least recently used entry. Entries are linked in the order of their use. A Map keeps the
+// order of insertion too, but an entry that is removed and inserted again with every use leaves a hole in its table, which is
+// copied again and again where thousands of entries are in use.
 
 export type Lru<K, V> = {
   get(key: K): V | undefined
@@ -9,35 +10,79 @@ export type Lru<K, V> = {
   readonly size: number
 }
 
+type Entry<K, V> = {
+  readonly key: K
+  value: V
+  older: Entry<K, V> | undefined
+  newer: Entry<K, V> | undefined
+}
+
 // V must not include undefined, which is what get returns for a missing entry. `onEvicted` is called for entries evicted for lack
 // of space.
 export function lru<K, V>(max: number, onEvicted?: (key: K, value: V) => void): Lru<K, V> {
   if (!Number.isSafeInteger(max) || max < 1) throw new RangeError('an LRU must be allowed at least one entry')
-  const entries = new Map<K, V>()
-  let newest: K | undefined
+  const entries = new Map<K, Entry<K, V>>()
+  let oldest: Entry<K, V> | undefined
+  let newest: Entry<K, V> | undefined
+
+  function append(entry: Entry<K, V>): void {
+    entry.older = newest
+    entry.newer = undefined
+    if (newest === undefined) oldest = entry
+    else newest.newer = entry
+    newest = entry
+  }
+
+  function unlink({ older, newer }: Entry<K, V>): void {
+    if (older === undefined) oldest = newer
+    else older.newer = newer
+    if (newer === undefined) newest = older
+    else newer.older = older
+  }
+
+  function use(entry: Entry<K, V>): void {
+    if (entry === newest) return
+    unlink(entry)
+    append(entry)
+  }
 
   function evictOldest(): void {
-    const [key, value] = entries.entries().next().value as [K, V]
+    if (oldest === undefined) return
+    const { key, value } = oldest
     entries.delete(key)
+    unlink(oldest)
     onEvicted?.(key, value)
   }
 
   return Object.freeze({
     get(key: K) {
-      const value = entries.get(key)
-      if (value === undefined || key === newest) return value
-      entries.delete(key)
-      entries.set(key, value)
-      newest = key
-      return value
+      const entry = entries.get(key)
+      if (entry === undefined) return undefined
+      use(entry)
+      return entry.value
     },
     set(key: K, value: V) {
-      if (!entries.delete(key) && entries.size >= max) evictOldest()
-      entries.set(key, value)
-      newest = key
+      const known = entries.get(key)
+      if (known !== undefined) {
+        known.value = value
+        use(known)
+        return
+      }
+      if (entries.size >= max) evictOldest()
+      const entry = { key, value, older: undefined, newer: undefined }
+      entries.set(key, entry)
+      append(entry)
     },
-    delete: (key: K) => entries.delete(key),
-    clear: () => entries.clear(),
+    delete(key: K) {
+      const entry = entries.get(key)
+      if (entry !== undefined) unlink(entry)
+      return entries.delete(key)
+    },
+    clear() {
+      entries.clear()
+      oldest = undefined
+      newest = undefined
+    },
     get size() {
       return entries.size
     },
