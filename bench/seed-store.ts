@@ -80,10 +80,6 @@ async function writeRows(tx: Tx, rows: readonly SeedRow[]): Promise<void> {
     `usage (${SEED_COLUMNS.join(', ')})`,
     rows.map(row => SEED_COLUMNS.map(name => row[name])),
   )
-  const charges = rows
-    .filter(row => row.cost > 0n)
-    .map(row => [row.account_id, row.request_id, 'charge', -row.cost, row.request_id, row.created_at])
-  await insert(tx, 'ledger (account_id, id, kind, amount, request_id, created_at)', charges)
 }
 
 // Every account was topped up by what it spent and 1,000 credits, except for two that are nearly out of credits.

@@ -40,6 +40,10 @@ export type LedgerObject = {
   readonly request_id: string | null
   readonly note: string | null
   readonly created_at: string
+  // Of a charge: the day whose requests it sums up, and their number.
+  readonly from: string | null
+  readonly to: string | null
+  readonly requests: number | null
 }
 
 export type AccountMethods = {
@@ -155,5 +159,8 @@ function ledgerObject(entry: LedgerEntry): LedgerObject {
     request_id: entry.requestId,
     note: entry.note,
     created_at: isoTime(entry.createdAt),
+    from: entry.charged && isoTime(entry.charged.from),
+    to: entry.charged && isoTime(entry.charged.to),
+    requests: entry.charged?.requests ?? null,
   }
 }

@@ -72,12 +72,19 @@ function refuseUnsafe(settings: readonly string[], { config, log }: ServerContex
   log.warn({}, `${why} (TURNPIKE_ALLOW_UNSAFE_DATABASE)`)
 }
 
-async function openEmbedded({ config, metrics, newId, node }: ServerContext): Promise<Store> {
+async function openEmbedded({ config, metrics, newId, node, log }: ServerContext): Promise<Store> {
   takeDataDir(config.dataDir)
   const path = join(config.dataDir, DATABASE_FILE)
   try {
     const { gateWaitMsMax } = config.bounds
-    return await openSqlite({ path, owner: newId(), onCommit: metrics.commit, node, bounds: { gateWaitMsMax } })
+    return await openSqlite({
+      path,
+      owner: newId(),
+      onCommit: metrics.commit,
+      onWarning: warning => log.warn({ file: DATABASE_FILE }, warning),
+      node,
+      bounds: { gateWaitMsMax },
+    })
   } catch (error) {
     throw cannotOpen(fileIn(config.dataDir), error)
   }

@@ -1,8 +1,10 @@
 // kill -9 a hundred times under load, each followed by a start on the same data dir: no row is lost, nothing is charged
 // twice or without cause, no hold is stuck, and a caller with a complete answer finds it booked at the reported cost.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { seedTenants, tenantSecret } from '../../bench/tenant-keys.ts'
 import { cli } from '../support/cli.ts'
 import { type Counts, openConsistencyChecker, sqliteLedger } from '../support/consistency-checker.ts'
 import { standardConfig, startGateway } from '../support/gateway.ts'
@@ -15,6 +17,8 @@ import { CALM, ROUGH } from '../support/upstream-plan.ts'
 // More for a full run; the machine has two cores, so two gateways are killed in turn.
 const KILLS = Number(process.env.KILLS ?? 100)
 const GATEWAYS = 2
+const TENANTS = 1000
+const ROOT = join(import.meta.dirname, '../..')
 
 test(`${KILLS} times kill -9 under load: no lost row, no double charge, no stuck hold`, async t => {
   const gateways = await Promise.all(Array.from({ length: GATEWAYS }, () => dieAndRise(KILLS / GATEWAYS)))
@@ -30,9 +34,14 @@ async function dieAndRise(kills: number): Promise<Counts> {
   // A killed process writes no coverage, so it is not slowed down by collecting it.
   const env = { NODE_V8_COVERAGE: undefined }
   await using gateway = await startGateway({ config: standardConfig(upstream.url, { models }), env })
-  const secrets = await openAccounts(gateway)
+  const few = await openAccounts(gateway)
   // A clean exit stores the compile cache, which makes all later starts faster.
+  await gateway.stop({ hurry: true })
+  await seedTenants(ROOT, { folder: gateway.dataDir }, TENANTS)
   await gateway.restart()
+  // Half of the calls are from the first few, whose balances several calls change at once.
+  const many = Array.from({ length: TENANTS }, (_, tenant) => tenantSecret(tenant))
+  const secrets = [...Array.from({ length: TENANTS / few.length }, () => few).flat(), ...many]
   await using ledger = sqliteLedger(gateway.dataDir)
   const checker = openConsistencyChecker(ledger, upstream, () => gateway.lines)
 

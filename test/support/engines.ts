@@ -85,5 +85,6 @@ function oneAtATime(sql: Sql): Sql {
     run: (text, params) => queued(() => sql.run(text, params)),
     transaction: (work, alone) => queued(() => sql.transaction(work, alone)),
     now: sql.now,
+    keyRows: sql.keyRows,
   }
 }

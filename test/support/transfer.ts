@@ -6,29 +6,24 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { STAYS, sourceShape } from '../../src/store/transfer/plan.ts'
 
-// Clones the one charged row, with its charge, this many times, and books them on its account and key.
+// Clones the one charged row this many times, and charges its account and key for them.
 export function multiplyRows(dataDir: string, times: number): void {
   const db = new DatabaseSync(join(dataDir, 'turnpike.db'), { timeout: 5000 })
   try {
     db.exec('PRAGMA synchronous = OFF; BEGIN IMMEDIATE')
     const row = db.prepare('SELECT * FROM usage WHERE cost > 0 LIMIT 1').get() ?? {}
-    const charge = db.prepare('SELECT * FROM ledger WHERE id = ?').get(row.request_id ?? '') ?? {}
     const insertRow = inserter(db, 'usage', row)
-    const insertCharge = inserter(db, 'ledger', charge)
     for (let i = 0; i < times; i++) {
       // Older than the gateway's own rows, in the format of its ids.
       const id = `01900000-0000-7000-8000-${i.toString(16).padStart(12, '0')}`
       insertRow({ ...row, request_id: id, client_request_id: AWKWARD[i % AWKWARD.length] ?? null })
-      insertCharge({ ...charge, id, request_id: id })
     }
     const spent = BigInt(String(row.cost)) * BigInt(times)
-    db.prepare('UPDATE account SET spent = spent + ?, available = available - ? WHERE id = ?').run(
-      spent,
-      spent,
-      row.account_id ?? '',
-    )
-    const counted = 'UPDATE key_balance SET spent = spent + ?, day_count = day_count + ? WHERE key_id = ?'
-    db.prepare(counted).run(spent, times, row.key_id ?? '')
+    // Left in the journal, as by a gateway that was killed.
+    db.prepare(
+      `INSERT INTO balance_journal (account_id, key_id, available, held, spent, owed, key_spent, key_held, day, day_count)
+       SELECT ?1, key_id, -?2, 0, ?2, 0, ?2, 0, day, day_count + ?3 FROM key_balance_now WHERE key_id = ?4`,
+    ).run(row.account_id ?? '', spent, times, row.key_id ?? '')
     db.prepare('UPDATE api_key SET daily_limit = NULL WHERE id = ?').run(row.key_id ?? '')
     db.exec('COMMIT')
   } finally {

@@ -65,6 +65,12 @@ export async function ledgerOf(gateway: Gateway, accountId: string): Promise<rea
   return body.data
 }
 
+// What the ledger has charged in all days.
+export async function chargedTo(gateway: Gateway, accountId: string): Promise<bigint> {
+  const charges = (await ledgerOf(gateway, accountId)).filter(({ kind }) => String(kind) === 'charge')
+  return charges.reduce((sum, { amount }) => sum - nano(amount), 0n)
+}
+
 // "0.000123" → 123000n: whole nano-credits.
 export function nano(credits: unknown): bigint {
   const [whole = '', fraction = ''] = String(credits).split('.')

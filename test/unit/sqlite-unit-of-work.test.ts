@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
 import { applyOp } from '../../src/store/billing/transitions.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
+import { recordCache } from '../../src/store/sqlite/record-cache.ts'
 import { sqliteSql } from '../../src/store/sqlite/sql.ts'
 import { billingStatements } from '../../src/store/sqlite/statements.ts'
 import { openRows, openUnitOfWork } from '../../src/store/sqlite/unit-of-work.ts'
@@ -16,11 +17,13 @@ test('a row is cached while it is open, and removed with its settlement', async 
   const sql = sqliteSql(fixture.url, systemClock)
   migrate(sql.db)
   const open = openRows()
-  const unit = () => openUnitOfWork({ run: billingStatements(sql), owner: 'first', open }, Date.now(), 0)
+  const run = billingStatements(sql)
+  const parts = { run, owner: 'first', open, records: recordCache(run), uses: new Map<string, number>() }
+  const unit = () => openUnitOfWork(parts, Date.now(), 0)
   const inOneGo = (op: Parameters<typeof applyOp>[0]) => {
     const at = unit()
     const result = applyOp(op, at)
-    at.writeBack()
+    at.end()
     return result
   }
 

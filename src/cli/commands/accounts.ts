@@ -48,12 +48,12 @@ export const commands: Readonly<Record<string, Command>> = {
   ledger: listCommand(
     {
       usage: 'accounts ledger ID [options]',
-      about: 'Lists the ledger of an account: top-ups, adjustments, charges and corrections, newest first.',
+      about: 'Lists the ledger of an account: top-ups, adjustments, charges by day and corrections, newest first.',
       takes: [1, 1],
     },
     {
       path: input => pathOf('accounts', input, '/ledger'),
-      columns: ['id', 'kind', 'amount', 'request_id', 'note', 'created_at'],
+      columns: ['id', 'kind', 'amount', 'requests', 'request_id', 'note', 'created_at'],
     },
   ),
 }

@@ -74,6 +74,9 @@ export const LedgerEntryShape = Type.Object({
   request_id: nullable(Type.String()),
   note: nullable(Type.String()),
   created_at: Time,
+  from: nullable(Time),
+  to: nullable(Time),
+  requests: nullable(Type.Integer({ minimum: 0, description: 'Of a charge: the number of requests of that day.' })),
 })
 
 export const ConsideredShape = Type.Object({

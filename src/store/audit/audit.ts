@@ -17,7 +17,7 @@ import {
 } from './passes.ts'
 
 // The first one with everything that is checked.
-const SCHEMA_MIN = 9
+const SCHEMA_MIN = 10
 
 export function auditDatabase(path: string, options: AuditOptions): AuditReport {
   if (!existsSync(path)) throw new NotAuditable(`database not found: ${path}`)
@@ -66,4 +66,14 @@ function auditFile(db: DatabaseSync, counts: AuditCounts): void {
   for (const row of db.prepare('PRAGMA foreign_key_check').iterate()) {
     counts.broken('file', `a row of ${row.table} refers to a missing row of ${row.parent}`)
   }
+  for (const row of db.prepare(LOST_ENTRIES).iterate()) {
+    counts.broken('file', `entry ${row.seq} of the balance journal names an unknown account or key`)
+  }
+  const { rows, indexed } = db.prepare(INDEXED).get() ?? {}
+  if (rows !== indexed) counts.broken('file', `${rows} usage rows, ${indexed} in the index by key`)
 }
+
+const LOST_ENTRIES = `SELECT seq FROM balance_journal WHERE account_id NOT IN (SELECT id FROM account)
+  OR key_id NOT IN (SELECT key_id FROM key_balance)`
+const INDEXED =
+  'SELECT (SELECT COUNT(*) FROM usage) AS rows, (SELECT COUNT(DISTINCT request_id) FROM usage_of_key) AS indexed'

@@ -14,19 +14,19 @@ export type Finding = {
 const PROMISES = {
   file: 'file integrity: no damaged page, no dangling reference',
   I1: 'over all accounts, available + held − owed = funded − spent',
-  I2: 'every account balance equals its ledger; spent and held of every key equal its rows',
+  I2: 'every account balance equals its ledger minus the cost of its rows; spent and held of every key equal its rows',
   I3: 'available, held, spent and owed are not negative; no account owes while it has credits available',
   I4: 'held credits equal the holds of open rows; only priced requests have a hold',
   I5: 'a row is open, settled or recovered, with a matching outcome, end time and corrections',
-  I7: 'at most one charge per request, on the account of its row',
+  I7: 'every request is charged once, by its row; every correction belongs to a row of its account',
   I8: 'no cost is negative; no key exceeds its credit limit by more than the overshoot of its rows',
   I9: 'with no request in flight, no row is open and nothing is held',
   I10: 'failed, rejected and non-chat requests cost nothing',
   I12: 'the cost of a row equals its tokens × its price snapshot',
-  I13: 'the ledger charge equals the cost of the row',
+  I13: 'the spent credits of an account equal the cost of its rows',
   I14: 'the daily count of a key equals its rows and is within the daily limit',
   prices: 'the price of a row equals the price version of its model',
-  signs: 'top-ups are positive, charges are negative, and no ledger entry is zero',
+  signs: 'top-ups are positive, adjustments are negative, and no ledger entry is zero',
   sums: 'hourly and daily sums equal their rows',
   I15: 'a key has at most six valid secrets, and a revoked key none',
 } as const
@@ -74,7 +74,7 @@ export type Sums = {
   // Accounts with corrections of dropped rows: by how much their keys exceeded their limits is not known.
   readonly corrected: Set<string>
 }
-type AccountSums = { funded: Nano; charged: Nano; cost: Nano; held: Nano }
+type AccountSums = { funded: Nano; cost: Nano; held: Nano }
 type KeySums = { cost: Nano; held: Nano; overshoot: Nano }
 
 export function newSums(): Sums {
@@ -82,7 +82,7 @@ export function newSums(): Sums {
 }
 
 export function accountSums(sums: Sums, id: string): AccountSums {
-  return found(sums.accounts, id, { funded: 0n, charged: 0n, cost: 0n, held: 0n })
+  return found(sums.accounts, id, { funded: 0n, cost: 0n, held: 0n })
 }
 
 export function keySums(sums: Sums, id: string): KeySums {

@@ -68,7 +68,7 @@ const DAYS = `SELECT key_id, day, CAST(SUM(CASE WHEN day = late_day THEN request
 export function dayPass({ recounts, changes }: DayBook, now: number, counts: AuditCounts): Pass {
   return {
     statement: `SELECT d.key_id, d.day, d.certain, d.edge, k.daily_limit, b.day AS counted_day
-      FROM (${DAYS}) d JOIN api_key k ON k.id = d.key_id JOIN key_balance b ON b.key_id = d.key_id`,
+      FROM (${DAYS}) d JOIN api_key k ON k.id = d.key_id JOIN key_balance_now b ON b.key_id = d.key_id`,
     look(row) {
       const id = String(row.key_id)
       const [day, countedDay] = [Number(row.day), Number(row.counted_day)]

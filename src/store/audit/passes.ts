@@ -60,11 +60,12 @@ export function reportOf(counts: AuditCounts): AuditReport {
   return { ok: findings.every(finding => finding.broken === 0), findings }
 }
 
-// The pass over the ledger: every charge and correction belongs to a row of the same account.
+// The pass over the ledger: every correction belongs to a row of the same account. Charges are the rows themselves; an older
+// version also wrote them here.
 function ledgerPass(sums: Sums, book: HourBook, counts: AuditCounts): Pass {
   return {
     statement: `SELECT l.account_id, l.id, l.kind, l.amount, l.request_id, u.account_id AS row_account, u.state
-      FROM ledger l LEFT JOIN usage u ON u.request_id = l.request_id`,
+      FROM ledger l LEFT JOIN usage u ON u.request_id = l.request_id WHERE l.kind <> 'charge'`,
     look(entry) {
       const account = accountSums(sums, String(entry.account_id))
       const amount = entry.amount as Nano
@@ -75,18 +76,16 @@ function ledgerPass(sums: Sums, book: HourBook, counts: AuditCounts): Pass {
         account.funded += amount
         return
       }
-      account.charged -= amount
       const requestId = String(entry.request_id)
       counts.checked('I7')
       if (entry.row_account === null && wasDropped(book, timeOfId(requestId), ID_SLACK_MS)) {
-        if (entry.kind === 'correction') noteDropped(requestId, String(entry.account_id), amount, sums, counts)
+        noteDropped(requestId, String(entry.account_id), amount, sums, counts)
         return
       }
       if (entry.row_account !== entry.account_id) counts.broken('I7', `${requestId}: no row of this account`)
-      // Entries are unique by account and id, so a charge under its request's id is the only one.
-      if (entry.kind === 'charge' && entry.id !== requestId)
-        counts.broken('I7', `${requestId}: a charge with a different id`)
-      if (entry.kind === 'correction') noteCorrection(requestId, amount, entry.state, sums, counts)
+      // Entries are unique by account and id, so a correction under its request's id is the only one.
+      if (entry.id !== `${requestId}-correction`) counts.broken('I7', `${requestId}: a correction with a different id`)
+      noteCorrection(requestId, amount, entry.state, sums, counts)
     },
   }
 }
@@ -111,7 +110,7 @@ function addCorrection(requestId: string, amount: Nano, { corrections }: Sums, c
 // A correction may be positive or negative.
 function signFits(kind: unknown, amount: Nano): boolean {
   if (kind === 'topup') return amount > 0n
-  return kind === 'charge' || kind === 'adjustment' ? amount < 0n : amount !== 0n
+  return kind === 'adjustment' ? amount < 0n : amount !== 0n
 }
 
 // Compares the balances of accounts and keys with the sums of ledger and rows.
@@ -119,18 +118,19 @@ function accountPass(sums: Sums, counts: AuditCounts): Pass {
   const total = { owned: 0n, funded: 0n, spent: 0n }
   const seen = new Set<string>()
   return {
-    statement: 'SELECT id, available, held, spent, owed FROM account',
+    statement: 'SELECT id, available, held, spent, owed FROM account_now',
     look(row) {
       const id = String(row.id)
       const [available, held, spent, owed] = [row.available, row.held, row.spent, row.owed] as [Nano, Nano, Nano, Nano]
-      const { funded, charged, cost, held: holds } = accountSums(sums, id)
+      const { funded, cost, held: holds } = accountSums(sums, id)
       const owned = available + held - owed
       seen.add(id)
       total.owned += owned
       total.spent += spent
-      counts.checked('I2', 'I3', 'I4', 'I9')
-      if (owned !== funded - charged) counts.broken('I2', `${id}: owns ${owned}, the ledger has ${funded - charged}`)
-      if (spent !== cost) counts.broken('I2', `${id}: spent ${spent}, its rows cost ${cost}`)
+      counts.checked('I2', 'I3', 'I4', 'I9', 'I13')
+      if (owned !== funded - cost)
+        counts.broken('I2', `${id}: owns ${owned}, its ledger and rows make ${funded - cost}`)
+      if (spent !== cost) counts.broken('I13', `${id}: spent ${spent}, its rows cost ${cost}`)
       if ([available, held, spent, owed].some(amount => amount < 0n)) counts.broken('I3', `${id}: below zero`)
       else if (available > 0n && owed > 0n) counts.broken('I3', `${id}: has ${available} available and owes ${owed}`)
       if (held !== holds) counts.broken('I4', `${id}: holds ${held}, its open rows ${holds}`)
@@ -155,7 +155,7 @@ function keyPass(books: { sums: Sums; days: DayBook; hours: HourBook }, now: num
         (SELECT COUNT(*) FROM secret s WHERE s.key_id = k.id AND s.ended_at IS NULL
            AND (s.grace_expires_at IS NULL OR s.grace_expires_at > ${Math.floor(now)})) AS live,
         (SELECT COUNT(*) FROM secret s WHERE s.key_id = k.id AND s.ended_at IS NULL) AS not_ended
-      FROM api_key k LEFT JOIN key_balance b ON b.key_id = k.id`,
+      FROM api_key k LEFT JOIN key_balance_now b ON b.key_id = k.id`,
     look(row) {
       const id = String(row.id)
       const sum = keySums(sums, id)

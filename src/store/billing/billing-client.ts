@@ -30,6 +30,9 @@ export const COMMIT_BOUNDS: CommitBounds = {
   gateWaitMsMax: 10_000,
 }
 
+// Per operation, which is written as a whole.
+const USES_AT_ONCE = 256
+
 type BillingClient = Omit<BillingStore, 'findKey'> & { flush(): void; drained(): Promise<void> }
 type Commit = (ops: readonly BillingOp[]) => Promise<readonly BatchResult<BillingResult>[]>
 
@@ -61,7 +64,10 @@ export function billingClient(commit: Commit, bounds: CommitBounds): BillingClie
 
   function flushTouches(): void {
     touching = false
-    for (const [hash, at] of touched) writeBehind({ do: 'touch', hash, at })
+    const uses = [...touched]
+    for (let i = 0; i < uses.length; i += USES_AT_ONCE) {
+      writeBehind({ do: 'touch', uses: uses.slice(i, i + USES_AT_ONCE) })
+    }
     touched.clear()
   }
 

@@ -5,7 +5,7 @@ import type { AccountRecord, KeyRecord, UsageRecord } from './transitions.ts'
 import { select } from './usage-columns.ts'
 
 export const ACCOUNT_COLUMNS = 'id, status, available, held, spent, owed'
-export const KEY_COLUMNS = `k.id, k.version, k.daily_limit, k.credit_limit, k.expires_at, k.expired_at, k.revoked_at,
+export const KEY_COLUMNS = `k.id, k.account_id, k.version, k.daily_limit, k.credit_limit, k.expires_at, k.expired_at, k.revoked_at,
   b.spent, b.held, b.day, b.day_count`
 export const RECORD_COLUMNS = select([
   'request_id',
@@ -33,6 +33,7 @@ export function readAccountRecord(row: Row): AccountRecord {
 export function readKeyRecord(row: Row): KeyRecord {
   return {
     id: text(row.id),
+    accountId: text(row.account_id),
     version: int(row.version),
     dailyLimit: intOrNull(row.daily_limit),
     creditLimit: bigOrNull(row.credit_limit),

@@ -24,14 +24,17 @@ export type BillingOp =
   | { readonly do: 'settle'; readonly bill: Settlement }
   | { readonly do: 'checkpoint'; readonly mark: Checkpoint | Unmarked }
   | { readonly do: 'log_refusal'; readonly row: RefusedRow }
-  | { readonly do: 'touch'; readonly hash: string; readonly at: number }
+  | { readonly do: 'touch'; readonly uses: readonly SecretUse[] }
   | { readonly do: 'sweep'; readonly live: readonly string[] }
+
+export type SecretUse = readonly [hash: string, at: number]
 
 export type BillingResult = Reservation | Settled | number | null
 
 export type AccountRecord = AccountBalances & { readonly id: string; readonly status: string; dirty: boolean }
 export type KeyRecord = KeyBalances & {
   readonly id: string
+  readonly accountId: string
   readonly version: number
   readonly dailyLimit: number | null
   readonly expiresAt: number | null
@@ -67,7 +70,6 @@ export type UnitOfWork = {
   insertOpen(row: OpenedRow): void
   insertClosed(row: ClosedRow): void
   closeRow(row: UsageRecord, to: 'settled' | 'recovered', bill: Settlement): void
-  charge(accountId: string, requestId: string, amount: Nano): void
   correct(accountId: string, requestId: string, amount: Nano): void
   checkpoint(requestId: string, mark: string | null): void
   touch(hash: string, at: number): void
@@ -106,7 +108,7 @@ export function applyOp(op: BillingOp, unit: UnitOfWork): BillingResult {
     case 'log_refusal':
       return note(op.row, unit)
     case 'touch':
-      unit.touch(op.hash, op.at)
+      for (const [hash, at] of op.uses) unit.touch(hash, at)
       return null
     case 'sweep':
       return sweep(op.live, unit)
@@ -223,7 +225,6 @@ function settle(bill: Settlement, unit: UnitOfWork): Settled {
   unit.closeRow(row, 'settled', bill)
   if (row.state === 'open') {
     bookCost(row.hold, bill.cost, account, key)
-    if (bill.cost > 0n) unit.charge(account.id, bill.requestId, -bill.cost)
     return 'settled'
   }
   // Its owner was only paused: the row was recovered meanwhile, and the difference is booked visibly.
@@ -267,7 +268,6 @@ function recover(row: UsageRecord, unit: UnitOfWork): void {
     cost,
     finishedAt: unit.now,
   })
-  if (cost > 0n) unit.charge(account.id, row.requestId, -cost)
 }
 
 function servedBy({ model, provider, tokens, priceVersion, price }: ReturnType<typeof readMark>) {

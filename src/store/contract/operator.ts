@@ -83,6 +83,8 @@ export type LedgerEntry = {
   readonly requestId: string | null
   readonly note: string | null
   readonly createdAt: number
+  // Of a charge, which is the sum of a day: how many requests, and the day in milliseconds.
+  readonly charged: { readonly requests: number; readonly from: number; readonly to: number } | null
 }
 
 export type UsageReports = {

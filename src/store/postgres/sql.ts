@@ -85,7 +85,7 @@ export async function openPostgresSql(options: PostgresSqlOptions): Promise<Post
     return withClient(async client => {
       try {
         const now = time.heard(lastRow(await client.query(beginning(alone))))
-        const result = await work({ ...statementsOn(client), now: () => now })
+        const result = await work({ ...statementsOn(client), now: () => now, keyRows: 'column' })
         await client.query('COMMIT')
         return result
       } catch (error) {
@@ -98,6 +98,7 @@ export async function openPostgresSql(options: PostgresSqlOptions): Promise<Post
   return {
     ...statementsOn(pool),
     now: time.now,
+    keyRows: 'column',
     withClient,
     async transaction(work, alone) {
       for (let tries = 1; ; tries++) {

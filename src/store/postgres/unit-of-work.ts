@@ -58,8 +58,7 @@ export async function openPostgresUnitOfWork(
       rows.set(row.requestId, closed(row, to, bill))
       changes.close(row.state, to, bill)
     },
-    charge: (accountId, requestId, amount) => changes.book('charge', accountId, requestId, amount),
-    correct: (accountId, requestId, amount) => changes.book('correction', accountId, requestId, amount),
+    correct: (accountId, requestId, amount) => changes.correct(accountId, requestId, amount),
     checkpoint(requestId, mark) {
       const row = rows.get(requestId)
       if (row !== undefined && row.state === 'open') rows.set(requestId, { ...row, checkpoint: mark })

@@ -61,9 +61,9 @@ export function noChanges(lease: Lease, batch: number, now: number) {
       })
       marks.delete(bill.requestId)
     },
-    book(kind: 'charge' | 'correction', accountId: string, requestId: string, amount: Nano): void {
-      const id = kind === 'charge' ? requestId : `${requestId}-correction`
-      entries.push({ account_id: accountId, id, kind, amount: `${amount}`, request_id: requestId, created_at: now })
+    correct(accountId: string, requestId: string, amount: Nano): void {
+      const id = `${requestId}-correction`
+      entries.push({ account_id: accountId, id, amount: `${amount}`, request_id: requestId, created_at: now })
     },
     mark(requestId: string, mark: string | null): void {
       if (!closes.has(requestId)) marks.set(requestId, mark)
@@ -132,7 +132,7 @@ const NO_PRICE = { price_version: null, price: null }
 
 const INSERTED = [...OPENED_COLUMNS, ...CLOSED_COLUMNS.filter(column => !OPENED_COLUMNS.includes(column))]
 const INSERTED_ONCE = INSERTED.filter(({ column }) => column !== 'requests')
-const ENTRY = 'account_id text, id text, kind text, amount bigint, request_id text, created_at bigint'
+const CORRECTION = 'account_id text, id text, amount bigint, request_id text, created_at bigint'
 
 // In the order of the lists. A secret that is locked by another change is skipped: its last use is written the next time.
 const PARTS: readonly ((list: string, leaseMs: number) => string)[] = [
@@ -145,7 +145,7 @@ const PARTS: readonly ((list: string, leaseMs: number) => string)[] = [
     FROM ${list} AS r (${typed(SETTLEMENT_COLUMNS)}, state_before text, state text)
     WHERE u.request_id = r.request_id AND u.state = r.state_before RETURNING 1`,
   list => `INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at)
-    SELECT account_id, id, kind, amount, request_id, created_at FROM ${list} AS r (${ENTRY})`,
+    SELECT account_id, id, 'correction', amount, request_id, created_at FROM ${list} AS r (${CORRECTION})`,
   list => `UPDATE usage u SET checkpoint = r.mark FROM ${list} AS r (request_id text, mark text)
     WHERE u.request_id = r.request_id AND u.state = 'open'`,
   list => `UPDATE secret s SET last_used_at = GREATEST(COALESCE(s.last_used_at, 0), f.at) FROM (

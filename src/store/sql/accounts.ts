@@ -1,15 +1,15 @@
-// Accounts and their ledger in SQL. Balances change only by deltas in one conditional statement; a balance that was read is never
+// Accounts and their credits in SQL. Balances change only by deltas in one conditional statement; a balance that was read is never
 // written back.
 import { formatCredits, NANO_MAX } from '../../domain/credits.ts'
 import type { Account, AccountStatus } from '../../domain/key.ts'
 import type { Accounts, Actor, LedgerEntry, LedgerKind, NewCredits } from '../contract/operator.ts'
-import { conditions, containing } from './conditions.ts'
+import { containing } from './conditions.ts'
 import { appendEvent } from './events.ts'
+import { ENTRY, listLedger, readEntry } from './ledger.ts'
 import { searchNewest } from './search.ts'
-import { big, int, page, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
+import { big, int, page, type Row, type Sql, type Tx, text } from './sql.ts'
 
 const ACCOUNT = 'id, name, status, version, available, held, spent, owed, created_at'
-const ENTRY = 'id, account_id, kind, amount, request_id, note, created_at'
 
 export function sqlAccounts(sql: Sql): Accounts {
   return {
@@ -21,7 +21,7 @@ export function sqlAccounts(sql: Sql): Accounts {
       }),
 
     async get(id) {
-      const row = await sql.get(`SELECT ${ACCOUNT} FROM account WHERE id = $1`, [id])
+      const row = await sql.get(`SELECT ${ACCOUNT} FROM account_now WHERE id = $1`, [id])
       return row === undefined ? undefined : readAccount(row)
     },
 
@@ -30,7 +30,7 @@ export function sqlAccounts(sql: Sql): Accounts {
       const rows = await searchNewest(
         {
           columns: ACCOUNT,
-          table: 'account',
+          table: 'account_now',
           id: 'id',
           after,
           indexed: () => {},
@@ -61,17 +61,10 @@ export function sqlAccounts(sql: Sql): Accounts {
 
     addCredits: (input, actor) => sql.transaction(tx => addCredits(tx, input, actor)),
 
-    async ledger(accountId, { limit, after }) {
+    async ledger(accountId, page) {
       const known = await sql.get('SELECT id FROM account WHERE id = $1', [accountId])
       if (known === undefined) return undefined
-      const asked = conditions()
-      asked.add('account_id = ?', accountId)
-      asked.add('id < ?', after)
-      const rows = await sql.all(
-        `SELECT ${ENTRY} FROM ledger ${asked.where()} ORDER BY id DESC LIMIT ${asked.param(limit + 1)}`,
-        asked.params,
-      )
-      return page(rows, limit, readEntry)
+      return listLedger(accountId, page, sql)
     },
   }
 }
@@ -103,7 +96,7 @@ async function addCredits(
     [accountId, id, kind, amount, note, idempotencyKey, tx.now()],
   )
   await appendEvent(tx, actor, `account.${kind}`, accountId, { entry: id, amount: formatCredits(amount), note })
-  return { id, accountId, kind, amount, requestId: null, note, createdAt: tx.now() }
+  return { id, accountId, kind, amount, requestId: null, note, createdAt: tx.now(), charged: null }
 }
 
 // Debts first. Held credits count towards the maximum, since all may be released. The maximum is computed here so that no sum in
@@ -134,18 +127,6 @@ function readAccount(row: Row): Account {
     status: text(row.status) as AccountStatus,
     balance: { available: big(row.available), held: big(row.held), spent: big(row.spent), owed: big(row.owed) },
     version: int(row.version),
-    createdAt: int(row.created_at),
-  }
-}
-
-function readEntry(row: Row): LedgerEntry {
-  return {
-    id: text(row.id),
-    accountId: text(row.account_id),
-    kind: text(row.kind) as LedgerKind,
-    amount: big(row.amount),
-    requestId: textOrNull(row.request_id),
-    note: textOrNull(row.note),
     createdAt: int(row.created_at),
   }
 }

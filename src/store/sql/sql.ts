@@ -14,6 +14,8 @@ export type Sql = {
   // its start if the database asks for a retry.
   transaction<T>(work: (tx: Tx) => Promise<T>, alone?: Alone): Promise<T>
   now(): number
+  // How the usage rows of a key are found: by the index on their column, or by the view `usage_of_key`.
+  readonly keyRows: 'column' | 'view'
 }
 
 export type Tx = Omit<Sql, 'transaction'>

@@ -35,6 +35,19 @@ export function addTimeRange(asked: Conditions, from: number | undefined, to: nu
   asked.add('created_at < ?', to)
 }
 
+// Ids from `from` on and before `to`.
+export type IdRange = { readonly from: string; readonly to: string }
+
+// Before and after every id.
+export const ALL_IDS: IdRange = { from: '', to: '~' }
+
+export function idRange(from: number | undefined, to: number | undefined): IdRange {
+  return {
+    from: from === undefined ? ALL_IDS.from : timePrefix(from - ID_SLACK_MS),
+    to: to === undefined ? ALL_IDS.to : endOfIds(to),
+  }
+}
+
 // Every row of that time, and some from just before and after it.
 export function addIdRange(asked: Conditions, from: number | undefined, to: number | undefined): void {
   asked.add('request_id >= ?', from === undefined ? undefined : timePrefix(from - ID_SLACK_MS))

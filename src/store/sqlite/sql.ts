@@ -36,13 +36,14 @@ export function sqliteSql(path: string, clock: Clock, options: { readonly readOn
   return {
     ...statements,
     now: clock.now,
+    keyRows: 'view',
     db,
     prepare,
     async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
       const now = clock.now()
       db.exec('BEGIN IMMEDIATE')
       try {
-        const result = await work({ ...statements, now: () => now })
+        const result = await work({ ...statements, now: () => now, keyRows: 'view' })
         db.exec('COMMIT')
         return result
       } catch (error) {

@@ -3,6 +3,7 @@
 // lets others run between two of its statements.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
+import type { AuthenticatedKey } from '../../domain/key.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { threadData } from '../../lib/thread.ts'
 import { type FlatBatch, packResults, unpackOps } from '../billing/batch-codec.ts'
@@ -12,6 +13,7 @@ import type { Sql } from '../sql/sql.ts'
 import { sqliteBilling } from './billing.ts'
 import { createIfMissing, migrate } from './migrate.ts'
 import { sqliteSql } from './sql.ts'
+import { usageIndex } from './usage-index.ts'
 
 export type WorkerSetup = {
   readonly path: string
@@ -26,6 +28,8 @@ export type Request =
   | { readonly hash: string }
   | { readonly repository: keyof Repositories; readonly method: string; readonly args: readonly unknown[] }
   | { readonly close: true }
+// Without an id: not an answer.
+export type Warning = { readonly warning: string }
 export type Response = { readonly id: number } & (
   | { readonly value: unknown; readonly ms: number }
   | { readonly error: string }
@@ -45,7 +49,12 @@ if (!setup.readOnly) {
 }
 sql.db.exec('PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY')
 
-const billing = setup.readOnly ? undefined : sqliteBilling(sql, setup.owner)
+// How long a balance may be in the journal alone.
+const WRITE_BACK_MS = 1000
+
+const billing = setup.readOnly ? undefined : sqliteBilling(sql, setup.owner, { onForeignWrite: warnOfWriter })
+const index = setup.readOnly ? undefined : usageIndex(sql)
+const writingBack = setInterval(() => billing?.writeBackOrLater(), WRITE_BACK_MS).unref()
 const repositories = sqlRepositories(sql)
 const readTurns = readerTurns(systemClock)
 // A report has its own deadline.
@@ -71,22 +80,46 @@ port.on('message', async ({ id, request }: Message) => {
 })
 port.postMessage({ id: 0, value: 'open', ms: 0 } satisfies Response)
 
+function warnOfWriter(): void {
+  const warning = 'another process has changed the database; balances are read again'
+  port?.postMessage({ warning } satisfies Warning)
+}
+
 function commitOps(ops: FlatBatch): FlatBatch {
-  return packResults(billing?.commit(unpackOps(ops)) ?? [])
+  if (billing === undefined) return []
+  const results = packResults(billing.commit(unpackOps(ops)))
+  index?.added(billing.takeInserted())
+  return results
 }
 
 async function answer(request: Exclude<Request, { ops: FlatBatch }>): Promise<unknown> {
-  if ('hash' in request) return findAuthenticatedKey(request.hash, sql)
-  if ('close' in request) return sql.close()
+  if ('hash' in request) return findKey(request.hash)
+  if ('close' in request) return close()
   const repository = repositoriesFor()[request.repository] as unknown as Record<
     string,
     (...args: readonly unknown[]) => Promise<unknown>
   >
   const method = repository[request.method]
   if (method === undefined) throw new Error(`no verb ${request.repository}.${request.method}`)
-  const value = await method(...request.args)
+  const call = () => method(...request.args)
+  const isOfBalances = request.repository === 'keys' || request.repository === 'accounts'
+  const value = await (billing !== undefined && isOfBalances ? billing.apart(call) : call())
   if (request.repository === 'hours') billing?.lookAtClaims()
   return value
+}
+
+// The count of the day as of now; the stored one may be a second old.
+async function findKey(hash: string): Promise<AuthenticatedKey | undefined> {
+  const found = await findAuthenticatedKey(hash, sql)
+  const known = found && billing?.knownKey(found.key.id)
+  return found && known ? { ...found, day: known.day, dayCount: known.dayCount } : found
+}
+
+async function close(): Promise<void> {
+  clearInterval(writingBack)
+  await index?.close()
+  billing?.writeBack()
+  sql.close()
 }
 
 // Turns between the reports of one read-only thread: SQLite is synchronous, so a report that has used the thread for a while lets

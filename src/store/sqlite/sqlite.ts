@@ -11,13 +11,15 @@ import { type Maintenance, type Store, StoreUnavailable } from '../contract/stor
 import { rollUp } from '../roll-up.ts'
 import { REPORT_BOUNDS, type ReportBounds, type Repositories, readApart, usageApart } from '../sql/repositories.ts'
 import { dropHours, retentionClock } from '../sql/retention.ts'
-import type { Message, Request, Response, WorkerSetup } from './sqlite-worker.ts'
+import type { Message, Request, Response, Warning, WorkerSetup } from './sqlite-worker.ts'
 
 export type SqliteOptions = {
   readonly path: string
   readonly owner: string
   // Called after every batch with its number of operations and duration, for the metrics.
   readonly onCommit?: (ops: number, ms: number) => void
+  // What an operator should know.
+  readonly onWarning?: (warning: string) => void
   readonly bounds?: Partial<CommitBounds>
   readonly node?: NodeFacts
   readonly reports?: ReportBounds
@@ -27,9 +29,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const bounds = { ...COMMIT_BOUNDS, ...options.bounds }
   const { gateWaitMsMax } = bounds
   // Without its writer the process is useless: it exits, and its next start recovers open rows.
-  const writer = await openThread({ path: options.path, owner: options.owner, readOnly: false }, error => {
+  const died = (error: Error) => {
     throw error
-  })
+  }
+  const setup = { path: options.path, owner: options.owner, readOnly: false }
+  const writer = await openThread(setup, died, options.onWarning)
   // Two read-only threads: a list or a lookup never waits for a sum over a month, and neither waits for the writer.
   const reading = { open: openReader, bounds: options.reports ?? REPORT_BOUNDS }
   const lists = sqliteReader(reading)
@@ -195,7 +199,11 @@ type Thread = {
 }
 
 // Starts the thread and waits until it has opened (and migrated) the database; its errors are thrown here.
-async function openThread(setup: WorkerSetup, onDeath: (error: Error) => void): Promise<Thread> {
+async function openThread(
+  setup: WorkerSetup,
+  onDeath: (error: Error) => void,
+  onWarning: (warning: string) => void = () => {},
+): Promise<Thread> {
   const worker = startThread('./sqlite-worker', import.meta.url, setup, { youngMb: 8 })
   // A reader answers in order of completion; 0 is the thread's own opening.
   const waiting = new Map<number, Waiter>()
@@ -203,7 +211,8 @@ async function openThread(setup: WorkerSetup, onDeath: (error: Error) => void): 
   let dead: Error | undefined
 
   const opened = new Promise<ThreadReply>((resolve, reject) => waiting.set(0, { resolve, reject }))
-  worker.on('message', (response: Response) => {
+  worker.on('message', (response: Response | Warning) => {
+    if ('warning' in response) return onWarning(response.warning)
     const waiter = waiting.get(response.id)
     waiting.delete(response.id)
     if ('error' in response) waiter?.reject(new StoreUnavailable(response.error))

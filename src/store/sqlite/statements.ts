@@ -23,8 +23,13 @@ export function billingStatements({ db }: SqliteSql) {
     commit: prepare('COMMIT'),
     account: prepare(`SELECT ${ACCOUNT_COLUMNS} FROM account WHERE id = ?`),
     key: prepare(`SELECT ${KEY_COLUMNS} FROM api_key k JOIN key_balance b ON b.key_id = k.id WHERE k.id = ?`),
-    writeAccount: prepare('UPDATE account SET available = ?, held = ?, spent = ?, owed = ? WHERE id = ?'),
-    writeKey: prepare('UPDATE key_balance SET spent = ?, held = ?, day = ?, day_count = ? WHERE key_id = ?'),
+    append: prepare(
+      `INSERT INTO balance_journal (account_id, key_id, available, held, spent, owed, key_spent, key_held, day, day_count)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    // Changes when another connection has written to the file.
+    dataVersion: prepare('PRAGMA data_version'),
+    totalChanges: prepare('SELECT total_changes() AS n'),
     insertOpen: prepare(
       `INSERT INTO usage (${namesOf(OPENED_COLUMNS)}, owner, state) VALUES (${places(OPENED_COLUMNS)}, ?, 'open')`,
     ),
@@ -36,9 +41,6 @@ export function billingStatements({ db }: SqliteSql) {
       `UPDATE usage SET state = ?, ${SETTLED_COLUMNS.map(({ column }) => `${column} = ?`).join(', ')},
          ${REPLACED_COLUMNS.map(({ column }) => `${column} = COALESCE(?, ${column})`).join(', ')}, checkpoint = NULL
        WHERE request_id = ? AND state = ?`,
-    ),
-    charge: prepare(
-      `INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at) VALUES (?, ?, 'charge', ?, ?, ?)`,
     ),
     correct: prepare(
       `INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at)

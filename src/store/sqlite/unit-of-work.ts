@@ -1,35 +1,46 @@
-// The unit of work on SQLite: accounts and keys that one transaction touches are read on first use, changed in memory and written
-// back once at its end; rows are written as they come. The transaction is exclusive, so nobody else writes meanwhile. Our own
-// open rows are cached from their hold to their settlement, which need not look them up; the write that closes a row requires
-// that it still is as cached. See docs/decisions/sqlite-billing.md.
+// The unit of work on SQLite: balances are changed in memory and appended to the journal at its end; rows are written as they
+// come. The transaction is exclusive, so nobody else writes meanwhile. Our own open rows are cached from their hold to their
+// settlement, which need not look them up; the write that closes a row requires that it still is as cached. See
+// docs/decisions/sqlite-billing.md and docs/decisions/balance-journal.md.
 import type { Nano } from '../../domain/credits.ts'
 import { hourOf, type RequestFacts } from '../../domain/usage.ts'
-import { readAccountRecord, readKeyRecord, readUsageRecord } from '../billing/records.ts'
-import type { AccountRecord, KeyRecord, UnitOfWork, UsageRecord } from '../billing/transitions.ts'
+import { readUsageRecord } from '../billing/records.ts'
+import type { UnitOfWork, UsageRecord } from '../billing/transitions.ts'
 import type { Row } from '../sql/sql.ts'
+import type { RecordCache } from './record-cache.ts'
 import { type BillingStatements, closeOpened, insertClosed, insertOpened } from './statements.ts'
 
-export type SqliteUnitOfWork = UnitOfWork & { writeBack(): void }
+// `end` returns the number of entries that it has appended to the journal.
+export type SqliteUnitOfWork = UnitOfWork & { readonly inserted: number; end(): number }
 
 export class StaleCache extends Error {}
 
-type UnitOfWorkDeps = { readonly run: BillingStatements; readonly owner: string; readonly open: OpenRows }
+type UnitOfWorkDeps = {
+  readonly run: BillingStatements
+  readonly owner: string
+  readonly open: OpenRows
+  readonly records: RecordCache
+  // When secrets were last used; written with the balances.
+  readonly uses: Map<string, number>
+}
 
 export function openUnitOfWork(
-  { run, owner, open }: UnitOfWorkDeps,
+  { run, owner, open, records, uses }: UnitOfWorkDeps,
   now: number,
   claimedUntil: number,
 ): SqliteUnitOfWork {
-  const accounts = records<AccountRecord>(id => read(run.account.get(id), readAccountRecord))
-  const keys = records<KeyRecord>(id => read(run.key.get(id), readKeyRecord))
+  let inserted = 0
   // Hardly ever any: rows are written long before their hour is claimed.
   let changedHours: Set<number> | undefined
 
   return {
     now,
-    account: accounts.of,
-    key: keys.of,
-    row: requestId => open.recall(requestId) ?? read(run.row.get(requestId), readUsageRecord),
+    get inserted() {
+      return inserted
+    },
+    account: records.account,
+    key: records.key,
+    row: requestId => open.recall(requestId) ?? readRow(run, requestId),
     // One process owns the file: any other owner of an open row is dead.
     abandoned: live => abandonedRows(run, owner, new Set(live)),
     changes(createdAt) {
@@ -40,44 +51,26 @@ export function openUnitOfWork(
 
     insertOpen(row) {
       insertOpened(run.insertOpen, row, owner)
+      inserted += 1
       open.remember(openRecord(row.facts, row.hold))
     },
-    insertClosed: row => insertClosed(run.insertClosed, row),
+    insertClosed(row) {
+      insertClosed(run.insertClosed, row)
+      inserted += 1
+    },
     closeRow(row, to, bill) {
       const isAsRemembered = closeOpened(run.closeRow, row.state, to, bill)
       if (!isAsRemembered) throw new StaleCache(`usage row ${row.requestId} is no longer ${row.state}`)
       open.forget(row.requestId)
     },
-    // By `get`, as for every chat: it creates no result object.
-    charge: (accountId, requestId, amount) => run.charge.get(accountId, requestId, amount, requestId, now),
     correct: (accountId, requestId, amount) => run.correct.run(accountId, requestId, amount, requestId, now),
     checkpoint: (requestId, mark) => run.checkpoint.run(mark, requestId),
-    touch: (hash, at) => run.touch.run(at, hash),
+    touch: (hash, at) => uses.set(hash, Math.max(at, uses.get(hash) ?? 0)),
 
-    writeBack() {
+    end() {
       if (changedHours !== undefined) for (const hour of changedHours) run.markHour.run(hour)
-      for (const record of accounts.all()) {
-        if (record?.dirty) run.writeAccount.run(record.available, record.held, record.spent, record.owed, record.id)
-      }
-      for (const record of keys.all()) {
-        if (record?.dirty) run.writeKey.run(record.spent, record.held, record.day, record.dayCount, record.id)
-      }
+      return records.writeJournal()
     },
-  }
-}
-
-// Most operations of a transaction share an account, and comparing two ids is faster than a table lookup.
-function records<Kept extends { readonly id: string }>(read: (id: string) => Kept | undefined) {
-  const known = new Map<string, Kept | undefined>()
-  let last: Kept | undefined
-  return {
-    of(id: string): Kept | undefined {
-      if (last?.id === id) return last
-      if (!known.has(id)) known.set(id, read(id))
-      last = known.get(id)
-      return last
-    },
-    all: () => known.values(),
   }
 }
 
@@ -93,8 +86,9 @@ function abandonedRows(run: BillingStatements, owner: string, live: ReadonlySet<
     .map(row => readUsageRecord(row as Row))
 }
 
-function read<T>(row: Record<string, unknown> | undefined, as: (row: Row) => T): T | undefined {
-  return row === undefined ? undefined : as(row as Row)
+function readRow(run: BillingStatements, requestId: string): UsageRecord | undefined {
+  const row = run.row.get(requestId)
+  return row === undefined ? undefined : readUsageRecord(row as Row)
 }
 
 // A cache of open rows by request id: a fixed number of slots, each for one row. The slot follows from the last digits of the id,

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { newerVersion } from '../migration-files.ts'
+import { applyLeftJournal } from '../sqlite/journal.ts'
 import { DATABASE_FILE } from '../sqlite/lock.ts'
 import { APPLICATION_ID, newestSchema } from '../sqlite/migrate.ts'
 import { AHEAD, CannotTransfer, type TransferColumn, type TransferTable } from './plan.ts'
@@ -20,6 +21,8 @@ export type TransferSource = {
   keys(table: TransferTable, after: Key | undefined, limit: number, settledOnly: boolean): readonly Keyed[]
   rows(table: TransferTable, range: Range): Iterable<readonly Value[]>
   sums(table: TransferTable): readonly string[]
+  // Balances of a gateway that was killed are partly in its journal. Only when none is running.
+  applyJournal(): void
   close(): void
 }
 
@@ -58,6 +61,10 @@ export function openTransferSource(dir: string): TransferSource {
       const sums = db.prepare(`SELECT ${sumsOf(table, 'sqlite').join(', ')} FROM ${table.name}`)
       sums.setReadBigInts(true)
       return Object.values(sums.get() ?? {}).map(String)
+    },
+    applyJournal() {
+      using writable = new DatabaseSync(path)
+      applyLeftJournal(writable)
     },
     close: () => db.close(),
   }

@@ -110,6 +110,7 @@ async function transfer(
   if (lock === undefined) return { outcome: 'copied ahead', tables: [] }
   try {
     await target.refuseRunning()
+    source.applyJournal()
     await copyInOne(tables, ends, tell)
     await target.analyse(tables)
     tell.stage('audit the target', 0)

@@ -199,7 +199,7 @@ if (postgres !== undefined) {
 
       assert.deepEqual(settled, ['settled', 'settled'])
       assert.deepEqual(await fixture.balance(), { available: 980n, held: 0n, spent: 20n, owed: 0n })
-      assert.deepEqual(await fixture.ledger(), ['charge -10', 'charge -10'])
+      assert.deepEqual(await fixture.ledger(), ['charge -20'])
       await node.close()
     })
   }

@@ -197,8 +197,9 @@ async function charge(repositories: Repositories, hold: bigint, cost: bigint): P
     ACCOUNT,
   ])
   await repositories.sql.run(
-    `INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at) VALUES ($1, $2, 'charge', $3, $2, 0)`,
-    [ACCOUNT, id, -cost],
+    `INSERT INTO usage (request_id, account_id, key_id, secret_last4, endpoint, stream, state, cost, created_at, client_ip)
+     VALUES ($1, $2, 'key_a', 'aaaa', 'chat.completions', 0, 'settled', $3, 0, '::1')`,
+    [id, ACCOUNT, cost],
   )
 }
 

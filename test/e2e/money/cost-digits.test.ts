@@ -5,6 +5,7 @@ import { type Gateway, standardConfig, startGateway } from '../../support/gatewa
 import type { Loose } from '../../support/http-call.ts'
 import { standardModel } from '../../support/standard-config.ts'
 import { startUpstream } from '../../support/upstream.ts'
+import { chargedTo, nano } from '../../support/usage.ts'
 
 // The given number of prompt tokens, and one output token.
 const COSTS: readonly (readonly [pricing: Readonly<Record<string, string>>, promptTokens: number, cost: string])[] = [
@@ -49,8 +50,7 @@ function costText(text: string): string | undefined {
 
 async function assertBooked(gateway: Gateway, accountId: string, id: unknown, cost: string): Promise<void> {
   const { body: row } = await gateway.admin('GET', `/usage/${id}`)
-  const { body: ledger } = await gateway.admin('GET', `/accounts/${accountId}/ledger?limit=1000`)
-  const entry = (ledger.data as unknown as Loose[]).find(each => each.request_id === id)
+  const { body: account } = await gateway.admin<{ balance: Loose }>('GET', `/accounts/${accountId}`)
   assert.equal(row.cost, cost)
-  assert.equal(entry?.amount, cost === '0' ? undefined : `-${cost}`)
+  assert.equal(await chargedTo(gateway, accountId), nano(account.balance.spent))
 }

@@ -67,7 +67,7 @@ async function spendingOf(span: UsageSpan, parts: readonly Part[], sql: Sql): Pr
   const spent: Spent[] = []
   for (const part of parts) {
     const source = sourceOf(part)
-    narrowSource(span, source)
+    narrowSource(span, source, sql)
     const rows = await sql.all(
       `SELECT account_id, key_id, ${source.dimension('model')} AS model_name, ${source.dimension('provider')} AS provider_name,
          ${sumsOf(source)} FROM ${source.table} ${source.asked.where()} GROUP BY 1, 2, 3, 4`,
@@ -162,7 +162,7 @@ async function withAccountNames(top: readonly Spending[], sql: Sql): Promise<Ove
 // greatest debts first, then those that will run out soonest.
 async function lowBalances(sql: Sql): Promise<readonly LowBalance[]> {
   const owing = await sql.all(
-    `SELECT id, name, available, owed FROM account WHERE owed > 0 AND status = 'active'
+    `SELECT id, name, available, owed FROM account_now WHERE owed > 0 AND status = 'active'
      ORDER BY owed DESC, id LIMIT ${LOW_BALANCES_MAX}`,
   )
   const low = owing.map(readBalance)
@@ -188,7 +188,7 @@ async function accountsOf(ids: readonly string[], sql: Sql): Promise<readonly Ro
     const places = asked.map((_, j) => `$${j + 1}`)
     rows.push(
       ...(await sql.all(
-        `SELECT id, name, status, available, owed FROM account WHERE id IN (${places.join(', ')})`,
+        `SELECT id, name, status, available, owed FROM account_now WHERE id IN (${places.join(', ')})`,
         asked,
       )),
     )

@@ -3,7 +3,7 @@
 import { DAY_HOURS, HOUR_MS, hourOf } from '../../../domain/usage.ts'
 import { type Conditions, conditions } from '../conditions.ts'
 import { int, type Sql } from '../sql.ts'
-import { addTimeRange } from '../time-order.ts'
+import { addTimeRange, type IdRange, idRange } from '../time-order.ts'
 import { type Dimension, ROW_DIMENSIONS, ROW_SUMMANDS, type SUM_COLUMNS } from './hour-columns.ts'
 import { WITHOUT_TOTALS } from './hour-totals.ts'
 
@@ -22,6 +22,8 @@ export type Source = {
   // The hour or day as a number since 1970.
   readonly unit: (grain: 'hour' | 'day') => string
   readonly asked: Conditions
+  // Of rows: the range of their ids.
+  readonly ids?: IdRange
 }
 
 // Of an hour whose rows were dropped only the whole is known: a span that cuts one is extended to its edge, so that no request is
@@ -120,6 +122,7 @@ export function sourceOf(part: Part): Source {
       summand: name => ROW_SUMMANDS[name],
       unit: grain => `created_at / ${grain === 'day' ? DAY_HOURS * HOUR_MS : HOUR_MS}`,
       asked,
+      ids: idRange(part.from, part.to),
     }
   }
   const [column, size] = part.of === 'day' ? ['day', DAY_HOURS * HOUR_MS] : ['hour', HOUR_MS]

@@ -8,6 +8,7 @@ import { big, int, type Row, type Sql, text } from '../sql.ts'
 import { type Dimension, ERROR_OUTCOMES } from './hour-columns.ts'
 import { inHours, inTotals, type Part, partsOf, type Source, sourceOf, widened } from './parts.ts'
 import { narrow } from './reach.ts'
+import { addRowsOfKey } from './rows-of-key.ts'
 
 const GROUPS_MAX = 1000
 
@@ -72,7 +73,7 @@ function isOfTimeAlone({ keyId, accountId, model, provider }: UsageSpan): boolea
 }
 
 function groupsOf(filter: UsageSpan, source: Source, group: string, sql: Sql, order = ''): Promise<readonly Row[]> {
-  narrowSource(filter, source)
+  narrowSource(filter, source, sql)
   return sql.all(
     `SELECT ${group} AS grp, ${sumsOf(source)} FROM ${source.table} ${source.asked.where()} GROUP BY 1${order}`,
     source.asked.params,
@@ -87,7 +88,8 @@ export function sumsOf({ summand, dimension }: Source): string {
 }
 
 // Chats unless the endpoint says otherwise.
-export function narrowSource(filter: UsageSpan, { asked, dimension }: Source): void {
+export function narrowSource(filter: UsageSpan, { asked, dimension, ids }: Source, sql: Sql): void {
+  if (ids !== undefined) addRowsOfKey(asked, filter.keyId, ids, sql)
   narrow(asked, filter, { model: `${dimension('model')} = ?`, provider: `${dimension('provider')} = ?` })
 }
 

@@ -4,16 +4,18 @@ import { namesOf, REPORTED } from '../../billing/usage-columns.ts'
 import type { UsageFilter, UsageReports, UsageSpan } from '../../contract/operator.ts'
 import { type Conditions, conditions } from '../conditions.ts'
 import { page, type Row, type Sql, text } from '../sql.ts'
-import { addIdRange, endOfIds, ID_SLACK_MS, timePrefix } from '../time-order.ts'
+import { ALL_IDS, addIdRange, endOfIds, type IdRange, idRange } from '../time-order.ts'
 import { overviewOf } from './overview.ts'
+import type { Span } from './parts.ts'
 import { KEY_SPANS_MAX, type KeySpan, type Look, narrow, reachOf } from './reach.ts'
+import { addRowsOfKey, idAfterNewest, ofKey } from './rows-of-key.ts'
 import { summarise } from './sums.ts'
 
 const REPORT_COLUMNS = namesOf(REPORTED)
 
 const KEY_SPANS_FEW = 8
-// By ids, which are in the index, and by the time itself: a busy minute next to the span has none of its rows.
-const KEY_SPAN = '(key_id = ? AND request_id >= ? AND request_id < ? AND created_at >= ? AND created_at < ?)'
+// Of a busy key, as many rows are read before the next ones are looked for.
+const KEY_ROWS_AT_ONCE = 1000
 
 export function sqlUsage(sql: Sql): UsageReports {
   return {
@@ -34,9 +36,12 @@ export function sqlUsage(sql: Sql): UsageReports {
 // Examines as many rows as it may, whatever matches.
 async function listBounded(filter: UsageFilter, lookMax: number, sql: Sql) {
   const end = await endOfLook(filter, lookMax, sql)
-  const asked = askedFor(filter)
+  const asked = conditions()
+  addIdRange(asked, filter.from, filter.to)
   asked.add('request_id < ?', filter.after)
   asked.add('request_id >= ?', end)
+  narrowRows(asked, filter)
+  addRowsOfKey(asked, filter.keyId, { from: end ?? ALL_IDS.from, to: filter.after ?? ALL_IDS.to }, sql)
   const { data, hasMore } = page(await newest(asked, filter.limit + 1, sql), filter.limit, readUsageRow)
   const next = hasMore ? data.at(-1)?.requestId : end
   return { data, hasMore: next !== undefined, next: next ?? null }
@@ -58,30 +63,56 @@ async function listWithin(filter: UsageFilter, sql: Sql) {
   return { data, hasMore, next: hasMore ? (data.at(-1)?.requestId ?? null) : null }
 }
 
-function rowsOf(look: Look, filter: UsageFilter, wanted: number, sql: Sql): Promise<readonly Row[]> {
+async function rowsOf(look: Look, filter: UsageFilter, wanted: number, sql: Sql): Promise<readonly Row[]> {
   const asked = conditions()
   if (look.keys === undefined) {
-    addIdRange(asked, look.from, look.to)
-    asked.add('request_id < ?', filter.after)
+    const ids = idsOf(look, filter.after)
+    if (filter.keyId !== undefined && sql.keyRows === 'view') {
+      return newestOfKey(filter.keyId, ids, filter, wanted, sql)
+    }
+    asked.add('request_id >= ?', ids.from)
+    asked.add('request_id < ?', ids.to)
     narrowRows(asked, filter)
     return newest(asked, wanted, sql)
   }
-  addKeySpans(asked, look.keys, filter.after)
+  addKeySpans(asked, look.keys, filter.after, sql)
   narrowRows(asked, { ...filter, keyId: undefined })
   // Without an order: a planner that has to sort would rather scan all rows in the order of the primary key.
   return sql.all(`SELECT ${REPORT_COLUMNS} FROM usage ${asked.where()}`, asked.params)
 }
 
+function idsOf({ from, to }: Span, after: string | undefined): IdRange {
+  const ids = idRange(from, to)
+  return after !== undefined && after < ids.to ? { ...ids, to: after } : ids
+}
+
+// Step by step: what is found in a view is collected before it is read, and a key may have any number of rows.
+async function newestOfKey(keyId: string, ids: IdRange, filter: UsageFilter, wanted: number, sql: Sql) {
+  const found: Row[] = []
+  for (let to = ids.to; found.length < wanted; ) {
+    const next = await idAfterNewest(keyId, { from: ids.from, to }, KEY_ROWS_AT_ONCE, sql)
+    const asked = conditions()
+    addRowsOfKey(asked, keyId, { from: next === undefined ? ids.from : `${next}!`, to }, sql)
+    narrowRows(asked, filter)
+    found.push(...(await newest(asked, wanted - found.length, sql)))
+    if (next === undefined) break
+    to = `${next}!`
+  }
+  return found
+}
+
 // Each key as a separate search, without a common condition, which would be used for the search instead. Statements are cached by
-// their text: the number of keys is one of two sizes, the last key repeated.
-function addKeySpans(asked: Conditions, keys: readonly KeySpan[], after: string | undefined): void {
+// their text: the number of keys is one of two sizes, the last key repeated. By ids, which are in the index, and by the time
+// itself: a busy minute next to the span has none of its rows.
+function addKeySpans(asked: Conditions, keys: readonly KeySpan[], after: string | undefined, sql: Sql): void {
   const spans = Array.from({ length: keys.length > KEY_SPANS_FEW ? KEY_SPANS_MAX : KEY_SPANS_FEW }, (_, i) => keys[i])
   const values = spans.flatMap(span => {
-    const { keyId, from, to } = span ?? (keys.at(-1) as KeySpan)
-    const end = endOfIds(to)
-    return [keyId, timePrefix(from - ID_SLACK_MS), after !== undefined && after < end ? after : end, from, to]
+    const key = span ?? (keys.at(-1) as KeySpan)
+    const { from, to } = idsOf(key, after)
+    return [key.keyId, from, to, key.from, key.to]
   })
-  asked.add(`(${spans.map(() => KEY_SPAN).join(' OR ')})`, ...values)
+  const one = `(${ofKey(sql)} AND created_at >= ? AND created_at < ?)`
+  asked.add(`(${spans.map(() => one).join(' OR ')})`, ...values)
 }
 
 function newest(asked: Conditions, max: number, sql: Sql): Promise<readonly Row[]> {
@@ -93,22 +124,16 @@ function newest(asked: Conditions, max: number, sql: Sql): Promise<readonly Row[
 
 // The oldest row that a page may examine, if there are more after it: found in an index alone, without reading rows.
 async function endOfLook(filter: UsageFilter, lookMax: number, sql: Sql): Promise<string | undefined> {
+  const table = filter.keyId !== undefined && sql.keyRows === 'view' ? 'usage_of_key' : 'usage'
   const asked = conditions()
   asked.add('key_id = ?', filter.keyId)
   addIdRange(asked, filter.from, filter.to)
   asked.add('request_id < ?', filter.after)
   const rows = await sql.all(
-    `SELECT request_id FROM usage ${asked.where()} ORDER BY request_id DESC LIMIT 2 OFFSET ${asked.param(lookMax - 1)}`,
+    `SELECT request_id FROM ${table} ${asked.where()} ORDER BY request_id DESC LIMIT 2 OFFSET ${asked.param(lookMax - 1)}`,
     asked.params,
   )
   return rows.length === 2 ? text(rows[0]?.request_id) : undefined
-}
-
-function askedFor(filter: UsageSpan): Conditions {
-  const asked = conditions()
-  addIdRange(asked, filter.from, filter.to)
-  narrowRows(asked, filter)
-  return asked
 }
 
 // From `from` on and before `to`.

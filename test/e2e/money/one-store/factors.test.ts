@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { openFixture } from '../../../support/fixture.ts'
 import type { Loose } from '../../../support/http-call.ts'
 import { standardConfig, standardModel } from '../../../support/standard-config.ts'
-import { ledgerOf, nano, promptBound, settledRow } from '../../../support/usage.ts'
+import { chargedTo, nano, promptBound, settledRow } from '../../../support/usage.ts'
 
 const messages = [{ role: 'user', content: 'Say hello' }]
 const usage = {
@@ -41,6 +41,7 @@ test('models are listed at the stored price: dollars times rate times markup, ro
 
 test('hold, cost, header, body, row and ledger all use the stored price', async () => {
   upstream.next({ usage })
+  const before = await chargedTo(gateway, caller.accountId)
 
   const answer = await gateway.chat({ messages, max_tokens: 77 }, { key: caller.secret })
 
@@ -52,8 +53,7 @@ test('hold, cost, header, body, row and ledger all use the stored price', async 
   assert.deepEqual([row.cost, row.price], [cost, SAVED])
   assert.equal(row.price_version, (await listed('test/m1')).price_version)
   assert.equal(nano(row.hold), ceil(BigInt(promptBound(messages)) * PICO.write + 77n * PICO.completion + PICO.request))
-  const charge = (await ledgerOf(gateway, caller.accountId)).find(({ request_id }) => request_id === row.request_id)
-  assert.equal(nano(charge?.amount), -nano(cost))
+  assert.equal((await chargedTo(gateway, caller.accountId)) - before, nano(cost))
 })
 
 test('a changed factor makes a new price version; unchanged factors do not', async () => {

@@ -12,12 +12,12 @@ import { Panel } from '../../components/panel.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 
-const COLUMNS = [{ name: 'Time' }, { name: 'Type' }, { name: 'Amount', isRight: true }, { name: 'Request or note' }]
+const COLUMNS = [{ name: 'Time' }, { name: 'Type' }, { name: 'Amount', isRight: true }, { name: 'Requests or note' }]
 
 const KINDS: Readonly<Record<LedgerObject['kind'], string>> = {
   topup: 'Top-up',
   adjustment: 'Adjustment',
-  charge: 'Charge',
+  charge: 'Charges of the day',
   correction: 'Correction',
 }
 
@@ -42,6 +42,15 @@ export function Ledger({ accountId }: { readonly accountId: string }): ReactNode
                 {entry.request_id !== null && (
                   <Anchor component={Link} href={`/usage/${entry.request_id}`} size="sm" className="mono">
                     {entry.request_id}
+                  </Anchor>
+                )}
+                {entry.from !== null && entry.to !== null && (
+                  <Anchor
+                    component={Link}
+                    href={`/usage?account_id=${accountId}&from=${entry.from}&to=${entry.to}`}
+                    size="sm"
+                  >
+                    {entry.requests === 1 ? '1 request' : `${entry.requests?.toLocaleString('en')} requests`}
                   </Anchor>
                 )}
                 {entry.note !== null && <span className="name">{entry.note}</span>}

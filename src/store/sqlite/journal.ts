@@ -1,0 +1,34 @@
+// The journal of balances: what batches have changed since the last write-back. A balance is what is stored plus its journal. See
+// docs/decisions/balance-journal.md.
+import type { DatabaseSync } from 'node:sqlite'
+
+// Both in the order of the ids, so that records of one page are written together. The transaction is the caller's.
+export function applyJournal(db: DatabaseSync): void {
+  for (const statement of APPLY) db.exec(statement)
+}
+
+// Before a process that found the journal of another one reads or copies balances.
+export function applyLeftJournal(db: DatabaseSync): void {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    applyJournal(db)
+    db.exec('COMMIT')
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+const APPLY = [
+  `UPDATE account SET available = account.available + j.available, held = account.held + j.held,
+     spent = account.spent + j.spent, owed = account.owed + j.owed
+   FROM (SELECT account_id, SUM(available) AS available, SUM(held) AS held, SUM(spent) AS spent, SUM(owed) AS owed
+     FROM balance_journal GROUP BY account_id) j
+   WHERE account.id = j.account_id`,
+  `UPDATE key_balance SET spent = key_balance.spent + j.spent, held = key_balance.held + j.held, day = j.day,
+     day_count = j.day_count
+   FROM (SELECT key_id, SUM(key_spent) AS spent, SUM(key_held) AS held, MAX(seq) AS last, day, day_count
+     FROM balance_journal GROUP BY key_id) j
+   WHERE key_balance.key_id = j.key_id`,
+  'DELETE FROM balance_journal',
+]

@@ -1,0 +1,123 @@
+// Balance records of accounts and keys, in memory from one batch to the next: the store's thread is the only writer of the file,
+// so what it has read and changed stays true. A batch appends its changes to the journal. A record whose changes are only in the
+// journal is never dropped; once the journal has been applied, any may be.
+import { readAccountRecord, readKeyRecord } from '../billing/records.ts'
+import type { AccountRecord, KeyRecord } from '../billing/transitions.ts'
+import type { Row } from '../sql/sql.ts'
+import type { BillingStatements } from './statements.ts'
+
+export type RecordCache = ReturnType<typeof recordCache>
+
+export function recordCache(run: BillingStatements) {
+  const accounts = records<AccountRecord>(id => run.account.get(id) as Row | undefined, readAccountRecord)
+  const keys = records<KeyRecord>(id => run.key.get(id) as Row | undefined, readKeyRecord)
+
+  function append({ record: key, before }: Entry<KeyRecord>): void {
+    const account = accounts.known(key.accountId)
+    const [now, was] = account?.record.dirty ? [account.record, account.before] : [undefined, undefined]
+    if (now !== undefined) refuseImpossible(now.id, now.available, now.held, now.spent, now.owed)
+    refuseImpossible(key.id, key.spent, key.held)
+    run.append.get(
+      key.accountId,
+      key.id,
+      now === undefined ? 0n : now.available - was.available,
+      now === undefined ? 0n : now.held - was.held,
+      now === undefined ? 0n : now.spent - was.spent,
+      now === undefined ? 0n : now.owed - was.owed,
+      key.spent - before.spent,
+      key.held - before.held,
+      key.day,
+      key.dayCount,
+    )
+    if (now !== undefined) {
+      was.available = now.available
+      was.held = now.held
+      was.spent = now.spent
+      was.owed = now.owed
+      now.dirty = false
+    }
+    before.spent = key.spent
+    before.held = key.held
+    key.dirty = false
+  }
+
+  return {
+    account: accounts.of,
+    key: keys.of,
+    // A record that is in memory, without reading one.
+    knownKey: (id: string): KeyRecord | undefined => keys.known(id)?.record,
+    // Of whichever are more.
+    size: () => Math.max(accounts.size(), keys.size()),
+    // Appends what this batch has changed to the journal, one entry per key; the changes of an account are in the entry of the
+    // first of its keys. Returns the number of entries.
+    writeJournal(): number {
+      let entries = 0
+      for (const entry of keys.takeTouched()) {
+        if (!entry.record.dirty) continue
+        append(entry)
+        entries += 1
+      }
+      for (const { record } of accounts.takeTouched()) {
+        if (record.dirty) throw new Error(`account ${record.id} has changed without one of its keys`)
+      }
+      return entries
+    },
+    // Only while the journal is empty.
+    drop(): void {
+      accounts.drop()
+      keys.drop()
+    },
+  }
+}
+
+// A record, and its balances as of the last batch.
+type Entry<Kept> = { readonly record: Kept; readonly before: Kept; isTouched: boolean }
+
+function records<Kept extends { readonly id: string }>(
+  find: (id: string) => Row | undefined,
+  read: (row: Row) => Kept,
+) {
+  const entries = new Map<string, Entry<Kept>>()
+  let touched: Entry<Kept>[] = []
+  // Most operations of a batch share an account, and comparing two ids is faster than a table lookup.
+  let last: Entry<Kept> | undefined
+
+  function load(id: string): Entry<Kept> | undefined {
+    const row = find(id)
+    if (row === undefined) return undefined
+    const entry = { record: read(row), before: read(row), isTouched: false }
+    entries.set(id, entry)
+    return entry
+  }
+
+  return {
+    known: (id: string) => entries.get(id),
+    size: () => entries.size,
+    of(id: string): Kept | undefined {
+      if (last?.record.id === id) return last.record
+      last = entries.get(id) ?? load(id)
+      if (last !== undefined && !last.isTouched) {
+        last.isTouched = true
+        touched.push(last)
+      }
+      return last?.record
+    },
+    takeTouched(): readonly Entry<Kept>[] {
+      const taken = touched
+      for (const entry of taken) entry.isTouched = false
+      touched = []
+      last = undefined
+      return taken
+    },
+    drop(): void {
+      entries.clear()
+      touched = []
+      last = undefined
+    },
+  }
+}
+
+// The CHECKs of the tables would only find it at the next write-back, where it could no longer be refused.
+function refuseImpossible(id: string, ...amounts: readonly bigint[]): void {
+  for (const amount of amounts) if (amount < 0n) throw new Error(`a balance of ${id} would be below zero`)
+}

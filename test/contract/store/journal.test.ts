@@ -1,0 +1,231 @@
+// The journal of balances on SQLite: a balance is what is stored plus its journal, for every reader and after every interruption.
+import assert from 'node:assert/strict'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { auditDatabase } from '../../../src/store/audit/audit.ts'
+import { sqliteBilling } from '../../../src/store/sqlite/billing.ts'
+import { sqliteSql } from '../../../src/store/sqlite/sql.ts'
+import { usageIndex } from '../../../src/store/sqlite/usage-index.ts'
+import { bill, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
+import { temporaryFolder } from '../../support/folder.ts'
+import { until } from '../../support/until.ts'
+
+const [sqlite] = GATE_ENGINES
+const make = sqlite!.make
+const WAL_HEADER = 32
+const WAL_FRAME = 24 + 4096
+
+test('another connection reads the balance of this instant, before and after a write-back', async () => {
+  await using fixture = await openFixture(make, 1000n)
+  await fixture.store.billing.reserve(fixture.ask('r1'))
+  const held = balances(fixture.url)
+  await fixture.store.billing.settle(bill('r1', { prompt: 10 }))
+
+  const settled = balances(fixture.url)
+  await until('the journal is applied', async () => entries(fixture.url) === 0)
+
+  assert.deepEqual(held, { available: 900n, held: 100n, spent: 0n, keyHeld: 100n, keySpent: 0n, dayCount: 1n })
+  assert.deepEqual(settled, { available: 990n, held: 0n, spent: 10n, keyHeld: 0n, keySpent: 10n, dayCount: 1n })
+  assert.deepEqual(balances(fixture.url), settled)
+  assert.deepEqual(await fixture.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
+})
+
+test('operators find and change the balance of this instant', async () => {
+  await using fixture = await openFixture(make, 1000n)
+  const { store } = fixture
+  const actor = { name: 'test', address: 'local' }
+  const add = (amount: bigint, id: string) =>
+    store.accounts.addCredits({ id, accountId: 'acct', amount, note: null, idempotencyKey: id }, actor)
+  await store.billing.reserve(fixture.ask('r1'))
+
+  assert.equal(await add(-901n, '01900000-0000-7000-8000-000000000001'), 'too_low', '100 of 1000 are held')
+  await add(-900n, '01900000-0000-7000-8000-000000000002')
+  const short = await store.billing.reserve(fixture.ask('r2'))
+  await add(100n, '01900000-0000-7000-8000-000000000003')
+  const enough = await store.billing.reserve(fixture.ask('r3'))
+  await store.accounts.update('acct', { status: 'suspended' }, actor)
+  const suspended = await store.billing.reserve(fixture.ask('r4'))
+  for (const id of ['r1', 'r3']) await store.billing.settle(bill(id, { prompt: 10 }))
+
+  assert.deepEqual([short.kind, enough.kind, suspended.kind], ['insufficient_funds', 'reserved', 'suspended'])
+  assert.deepEqual(await fixture.balance(), { available: 180n, held: 0n, spent: 20n, owed: 0n })
+})
+
+test('after a power cut at any frame of the log, and of the replay, every balance equals its rows', async () => {
+  await using fixture = await openFixture(make, 10_000n)
+  await using folder = await temporaryFolder()
+  const { store } = fixture
+  const base = join(folder.path, 'base.db')
+  copyFileSync(fixture.url, base)
+  const skipped = framesOf(`${fixture.url}-wal`)
+  for (let i = 0; i < 6; i++) {
+    await store.billing.reserve(fixture.ask(`open-${i}`))
+    await store.billing.reserve(fixture.ask(`r${i}`))
+    if (i % 2 === 1) await store.keys.markEnds()
+    await store.billing.settle(bill(`r${i}`, { prompt: i + 1 }))
+  }
+  const log = readFileSync(`${fixture.url}-wal`)
+  const frames = framesOf(`${fixture.url}-wal`)
+  for (let i = 0; i < 6; i++) await store.billing.settle(bill(`open-${i}`, { prompt: 1 }))
+
+  assert.ok(frames - skipped > 30, `${frames - skipped} frames`)
+  for (let frame = skipped; frame <= frames; frame++) {
+    const path = join(folder.path, `cut-${frame}.db`)
+    cut(base, log, frame, path)
+    startOn(path)
+    assert.deepEqual(brokenIn(path), [], `cut at frame ${frame} of ${frames}`)
+  }
+
+  // The journal has entries at the last cut; its replay is cut in turn.
+  const replayed = join(folder.path, 'replayed.db')
+  cut(base, log, frames, replayed)
+  assert.ok(entries(replayed) > 0)
+  const started = openBilling(replayed)
+  const replay = readFileSync(`${replayed}-wal`)
+  for (let frame = frames; frame <= framesOf(`${replayed}-wal`); frame++) {
+    const path = join(folder.path, `replay-${frame}.db`)
+    cut(base, replay, frame, path)
+    startOn(path)
+    assert.deepEqual(brokenIn(path), [], `cut at frame ${frame} of the replay`)
+  }
+  started.sql.close()
+})
+
+test('a balance that another process has changed is read again, and both changes count', async () => {
+  await using fixture = await openFixture(make, 1000n)
+  const { store } = fixture
+  await store.billing.reserve(fixture.ask('r1'))
+
+  // While the change of the reservation is in the journal alone.
+  assert.equal(entries(fixture.url), 1)
+  change(fixture.url, `UPDATE account SET available = available - 850 WHERE id = 'acct'`)
+  change(fixture.url, `UPDATE ledger SET amount = amount - 850 WHERE kind = 'topup'`)
+  const short = await store.billing.reserve(fixture.ask('r2'))
+  await store.billing.settle(bill('r1', { prompt: 10 }))
+
+  assert.equal(short.kind, 'insufficient_funds')
+  assert.deepEqual(await fixture.balance(), { available: 140n, held: 0n, spent: 10n, owed: 0n })
+})
+
+test('a journal that cannot be applied refuses everything, and is kept', async () => {
+  await using fixture = await openFixture(make, 1000n)
+  const { store } = fixture
+  await store.billing.reserve(fixture.ask('r1'))
+  change(fixture.url, `UPDATE account SET available = 50 WHERE id = 'acct'`)
+
+  await assert.rejects(store.billing.reserve(fixture.ask('r2')), /CHECK constraint failed/)
+  assert.equal(entries(fixture.url), 1)
+  change(fixture.url, `UPDATE account SET available = 1000 WHERE id = 'acct'`)
+  await store.billing.settle(bill('r1', { prompt: 10 }))
+
+  assert.deepEqual(await fixture.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
+})
+
+test('records of accounts that are used once each do not accumulate, whether they change or not', async () => {
+  await using fixture = await openFixture(make, 1000n)
+  const actor = { name: 'test', address: 'local' }
+  const tenants = Array.from({ length: 40 }, (_, i) => ({ accountId: `a${i}`, keyId: `k${i}` }))
+  for (const { accountId, keyId } of tenants) {
+    await fixture.store.accounts.create({ id: accountId, name: accountId }, actor)
+    await fixture.store.keys.create({ ...newKey(keyId), accountId }, actor)
+  }
+  const sql = sqliteSql(fixture.url, systemClock)
+  const billing = sqliteBilling(sql, 'first', { recordsMax: 8, journalMax: 6 })
+  const ask = (entry: object) => (tenant: (typeof tenants)[number]) => {
+    const request = fixture.ask(`request of ${tenant.keyId}`, entry)
+    return billing.commit([{ do: 'reserve', ask: { ...request, facts: { ...request.facts, ...tenant } } }])
+  }
+  const inMemory = () => tenants.filter(({ keyId }) => billing.knownKey(keyId) !== undefined).length
+
+  const poor = tenants.slice(0, 20).map(ask({}))
+  const afterRefusals = inMemory()
+  const free = tenants.slice(20).map(ask({ entry: UNBILLED }))
+
+  assert.deepEqual([afterRefusals <= 8, inMemory() <= 8, entries(fixture.url) < 6], [true, true, true])
+  assert.deepEqual(kindsOf(poor), ['insufficient_funds'])
+  assert.deepEqual(kindsOf(free), ['reserved'])
+  billing.writeBack()
+  sql.close()
+})
+
+test('rows of a key are complete while they are moved to its index', async () => {
+  await using fixture = await openFixture(make, 1000n)
+  for (let i = 0; i < 30; i++) {
+    await fixture.store.billing.reserve(fixture.ask(`r${String(i).padStart(2, '0')}`, { entry: UNBILLED }))
+  }
+  await fixture.store.keys.markEnds()
+  const sql = sqliteSql(fixture.url, systemClock)
+  const listed: number[] = []
+  // Between two steps of the move.
+  const list = async () => {
+    const { data } = await fixture.store.usage.list({ limit: 100, keyId: 'key', endpoint: 'all', lookMax: 1000 })
+    listed.push(data.length)
+  }
+  const index = usageIndex(sql, { recentMax: 10, readAtOnce: 4, writtenAtOnce: 3 }, list)
+
+  index.added(1)
+  await until('all are moved', async () => recent(fixture.url) === 0)
+  await index.close()
+  sql.close()
+
+  assert.ok(listed.length > 5 && listed.every(rows => rows === 30), listed.join())
+  assert.equal(recent(fixture.url), 0)
+})
+
+const UNBILLED = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, errorCode: null } as const
+
+function openBilling(path: string) {
+  const sql = sqliteSql(path, systemClock)
+  return { sql, billing: sqliteBilling(sql, 'second') }
+}
+
+// As a start does: the journal is replayed, then the rows of the dead process are recovered.
+function startOn(path: string): void {
+  const { sql, billing } = openBilling(path)
+  billing.commit([{ do: 'sweep', live: [] }])
+  billing.writeBack()
+  sql.close()
+}
+
+function brokenIn(path: string): readonly string[] {
+  const { findings } = auditDatabase(path, { idle: true, now: Date.now() })
+  return findings.filter(({ broken }) => broken > 0).map(({ invariant, examples }) => `${invariant} ${examples}`)
+}
+
+function cut(base: string, log: Uint8Array, frames: number, path: string): void {
+  copyFileSync(base, path)
+  writeFileSync(`${path}-wal`, log.subarray(0, WAL_HEADER + frames * WAL_FRAME))
+}
+
+function framesOf(path: string): number {
+  return Math.floor((readFileSync(path).length - WAL_HEADER) / WAL_FRAME)
+}
+
+function change(path: string, statement: string): void {
+  using db = new DatabaseSync(path)
+  db.exec(statement)
+}
+
+function ask(path: string, statement: string): Record<string, unknown> {
+  using db = new DatabaseSync(path, { readBigInts: true })
+  return db.prepare(statement).get() ?? {}
+}
+
+const entries = (path: string) => Number(ask(path, 'SELECT COUNT(*) AS n FROM balance_journal').n)
+const recent = (path: string) => Number(ask(path, 'SELECT COUNT(*) AS n FROM usage_recent').n)
+
+function balances(path: string) {
+  const { ...row } = ask(
+    path,
+    `SELECT a.available, a.held, a.spent, b.held AS keyHeld, b.spent AS keySpent, b.day_count AS dayCount
+     FROM account_now a, key_balance_now b`,
+  )
+  return row
+}
+
+function kindsOf(results: readonly (readonly unknown[])[]): readonly unknown[] {
+  return [...new Set(results.map(([result]) => (result as { value: { kind: string } }).value.kind))]
+}
