@@ -1,73 +1,40 @@
 // The index of usage rows by key. A trigger adds every new row to `usage_recent`, in the order of time; when there are many, they
 // are moved to `usage_by_key` in the order of the keys, so that rows of one key share a page. Batches run between two steps.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { text } from '../sql/sql.ts'
+import { type Row, text } from '../sql/sql.ts'
 import type { SqliteSql } from './sql.ts'
 
 export type IndexBounds = {
   // A list of a key's rows reads at most about twice as many entries that are not in its order.
   readonly recentMax: number
-  readonly readAtOnce: number
-  readonly writtenAtOnce: number
+  readonly movedAtOnce: number
 }
 
-const INDEX_BOUNDS: IndexBounds = { recentMax: 32_768, readAtOnce: 2048, writtenAtOnce: 512 }
+const INDEX_BOUNDS: IndexBounds = { recentMax: 32_768, movedAtOnce: 4096 }
 
 export function usageIndex(sql: SqliteSql, bounds: IndexBounds = INDEX_BOUNDS, turn: () => Promise<void> = nextTurn) {
+  const { all, get, run } = sql
   let recent = Number(sql.prepare('SELECT COUNT(*) AS n FROM usage_recent').get()?.n)
   let moving: Promise<void> | undefined
   let isClosing = false
 
   // Entries are in both tables until all are moved: deleting them one by one would write most pages of `usage_recent` each time.
   async function move(): Promise<void> {
-    const last = sql.prepare('SELECT MAX(request_id) AS id FROM usage_recent').get()?.id
-    const byKey = await readByKey(text(last as string))
-    for (const slice of slicesOf(byKey, bounds.writtenAtOnce)) {
+    const last = text((await get('SELECT MAX(request_id) AS id FROM usage_recent'))?.id)
+    const slices = Math.ceil(recent / bounds.movedAtOnce)
+    const ends = endsOf(await all(SAMPLE, [last]), slices)
+    await turn()
+    let [keyId, requestId] = ['', '']
+    for (const end of [...ends, { key_id: '~', request_id: '' }]) {
       if (isClosing) return
-      inTransaction(() => {
-        for (const [keyId, requestId] of slice) INSERT(sql).run(keyId, requestId)
-      })
+      await run(MOVE_SLICE, [last, keyId, requestId, text(end.key_id), text(end.request_id)])
+      keyId = text(end.key_id)
+      requestId = text(end.request_id)
       await turn()
     }
-    while (!isClosing) {
-      const deleted = inTransaction(() => DELETE(sql).run(text(last as string), bounds.readAtOnce).changes)
-      recent -= Number(deleted)
-      if (Number(deleted) < bounds.readAtOnce) return
-      await turn()
-    }
-  }
-
-  async function readByKey(last: string): Promise<ReadonlyMap<string, readonly string[]>> {
-    const byKey = new Map<string, string[]>()
-    for (let after = ''; !isClosing; ) {
-      const rows = sql
-        .prepare(
-          `SELECT request_id, key_id FROM usage_recent WHERE request_id > $1 AND request_id <= $2
-           ORDER BY request_id LIMIT ${bounds.readAtOnce}`,
-        )
-        .all(after, last)
-      for (const row of rows) {
-        const [keyId, requestId] = [String(row.key_id), String(row.request_id)]
-        const ids = byKey.get(keyId)
-        if (ids === undefined) byKey.set(keyId, [requestId])
-        else ids.push(requestId)
-        after = requestId
-      }
-      if (rows.length < bounds.readAtOnce) break
-      await turn()
-    }
-    return byKey
-  }
-
-  function inTransaction<T>(work: () => T): T {
-    sql.db.exec('BEGIN IMMEDIATE')
-    try {
-      const result = work()
-      sql.db.exec('COMMIT')
-      return result
-    } catch (error) {
-      if (sql.db.isTransaction) sql.db.exec('ROLLBACK')
-      throw error
+    for (let deleted = bounds.movedAtOnce; deleted >= bounds.movedAtOnce && !isClosing; await turn()) {
+      deleted = await run(DELETE_OLDEST, [last, bounds.movedAtOnce - 1])
+      recent -= deleted
     }
   }
 
@@ -91,31 +58,25 @@ export function usageIndex(sql: SqliteSql, bounds: IndexBounds = INDEX_BOUNDS, t
   }
 }
 
-// A row that was deleted meanwhile must not come back.
-const INSERT = (sql: SqliteSql) =>
-  sql.prepare(
-    `INSERT OR IGNORE INTO usage_by_key (key_id, request_id) SELECT key_id, request_id FROM usage_recent
-     WHERE request_id = $2 AND key_id = $1`,
-  )
-const DELETE = (sql: SqliteSql) =>
-  sql.prepare(
-    `DELETE FROM usage_recent WHERE request_id IN
-       (SELECT request_id FROM usage_recent WHERE request_id <= $1 ORDER BY request_id LIMIT $2)`,
-  )
+// One of 256 entries, by the last digits of the ids, which are random: sorting all of them would hold up batches.
+const SAMPLE = `SELECT key_id, request_id FROM usage_recent WHERE request_id <= $1 AND request_id LIKE '%00'`
 
-// Pairs in the order of the index, some at a time.
-function* slicesOf(
-  byKey: ReadonlyMap<string, readonly string[]>,
-  size: number,
-): Generator<(readonly [string, string])[]> {
-  let slice: (readonly [string, string])[] = []
-  for (const keyId of [...byKey.keys()].sort()) {
-    for (const requestId of byKey.get(keyId) ?? []) {
-      slice.push([keyId, requestId])
-      if (slice.length < size) continue
-      yield slice
-      slice = []
-    }
-  }
-  if (slice.length > 0) yield slice
+// Where slices of about the same size end, in the order of the index; the last one ends with the last entry.
+function endsOf(sample: readonly Row[], slices: number): readonly Row[] {
+  const inOrder = sample.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
+  const ends = Array.from({ length: slices - 1 }, (_, i) => inOrder[Math.floor(((i + 1) * inOrder.length) / slices)])
+  return ends.filter(end => end !== undefined)
 }
+
+function sortKey({ key_id: keyId, request_id: requestId }: Row): string {
+  return `${text(keyId)} ${text(requestId)}`
+}
+
+// Reads again what it writes: a row that was deleted meanwhile must not come back.
+const MOVE_SLICE = `INSERT OR IGNORE INTO usage_by_key (key_id, request_id)
+  SELECT key_id, request_id FROM usage_recent
+  WHERE request_id <= $1 AND (key_id, request_id) > ($2, $3) AND (key_id, request_id) <= ($4, $5)
+  ORDER BY key_id, request_id`
+
+const DELETE_OLDEST = `DELETE FROM usage_recent WHERE request_id <= COALESCE(
+    (SELECT request_id FROM usage_recent WHERE request_id <= $1 ORDER BY request_id LIMIT 1 OFFSET $2), $1)`

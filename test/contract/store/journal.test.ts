@@ -164,7 +164,7 @@ test('rows of a key are complete while they are moved to its index', async () =>
     const { data } = await fixture.store.usage.list({ limit: 100, keyId: 'key', endpoint: 'all', lookMax: 1000 })
     listed.push(data.length)
   }
-  const index = usageIndex(sql, { recentMax: 10, readAtOnce: 4, writtenAtOnce: 3 }, list)
+  const index = usageIndex(sql, { recentMax: 10, movedAtOnce: 4 }, list)
 
   index.added(1)
   await until('all are moved', async () => recent(fixture.url) === 0)
