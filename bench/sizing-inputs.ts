@@ -34,7 +34,7 @@ export const INPUTS: Inputs = {
   nodeCpuUs: 136,
   nodeStreamCpuUs: 404,
   // `TMPDIR=/dev/shm npm run sizing -- --measure`, 64 at once, 8 accounts, Postgres 15; CPU of the slowest of four runs.
-  postgres: { transactions: 0.111, rowsWritten: 3.2, walBytes: 2650, diskBytes: 1200, cpuUs: 188 },
+  postgres: { transactions: 0.093, rowsWritten: 3.1, walBytes: 2250, diskBytes: 920, cpuUs: 188 },
   batchMs: 3,
   redisOps: 1,
   // redis-benchmark with the bucket script, while other programs kept both cores busy.

@@ -205,7 +205,7 @@ test('resources declared by the file are read-only, and the message explains wha
 
   for (const { status, body } of await Promise.all(calls)) {
     assert.deepEqual([status, body.error.code], [409, 'conflict'])
-    assert.match(body.error.message, /declared by the configuration file.*turnpike apply/)
+    assert.match(body.error.message, /declared in the configuration file.*turnpike apply/)
   }
   assert.equal((await fixture.call('GET', '/models/m')).body.provisioned, true)
   // But operators' models may use its providers.

@@ -119,7 +119,7 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = 
   ['providers create x --kind openai --set api_keys=["sk-1"]', 2, /api_keys is not allowed/],
   ['providers update x --set credentials=[{"secret":"sk-1"}]', 2, /credentials is not allowed/],
   ['providers add-credential demo', 2, /--api-key-env or --api-key-stdin/],
-  ['providers update demo --set passthrough=["x"]', 1, /declared by the configuration file/],
+  ['providers update demo --set passthrough=["x"]', 1, /declared in the configuration file/],
   ['providers update x', 2, /no changes given/],
   ['providers update x --set garbage', 2, /KEY=VALUE/],
   ['providers delete nobody', 1, /no provider/],
