@@ -1,9 +1,11 @@
 // The router of /v1: every request under it passes here, before any routing by path, so that nothing can bypass admission. It
 // admits, calls the endpoint, converts errors to responses, and logs one line. See docs/decisions/express-path.md.
+
 import { type AdmitNeeds, admit } from '../admit/admit.ts'
 import { type RecordNeeds, type RefusedRequest, recordRefusal } from '../admit/record-refusal.ts'
 import type { Pass } from '../domain/handoff.ts'
 import { REFUSALS, Refusal } from '../domain/refusal.ts'
+import type { SlotList } from '../lib/slot-list.ts'
 import { type BillingStore, StoreUnavailable } from '../store/contract/store.ts'
 import type { RequestReport, Served } from '../telemetry/request-log.ts'
 import type { HttpRequest, HttpResponse } from './http-types.ts'
@@ -18,7 +20,7 @@ export type RouterNeeds = Omit<AdmitNeeds, 'recognised'> &
     readonly reply: ResponseNeeds
     readonly billing: Pick<BillingStore, 'reserve' | 'touch'>
     readonly open: () => boolean
-    readonly inFlight: Set<InFlight>
+    readonly inFlight: SlotList<InFlight>
     readonly report: (report: RequestReport) => void
     readonly onBug: (error: unknown, requestId: string) => void
   }
@@ -35,7 +37,7 @@ export function v1Router(needs: RouterNeeds): Router {
     const found = findEndpoint(call.path, needs.endpoints)
     let served: Served
     let pass: Pass | undefined
-    needs.inFlight.add(flight)
+    const leave = needs.inFlight.add(flight)
     try {
       if (!needs.open())
         throw new Refusal('service_unavailable', { retryAfter: 5, message: 'The server is shutting down.' })
@@ -61,7 +63,7 @@ export function v1Router(needs: RouterNeeds): Router {
       served = { status, outcome: 'refused', errorCode: refusal.code, cost: ctx.booked }
     } finally {
       pass?.leave()
-      needs.inFlight.delete(flight)
+      leave()
     }
     const ms = needs.clock.monotonic() - call.startedMs
     needs.report({

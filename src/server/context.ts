@@ -1,4 +1,5 @@
 // The shared context of the process: configuration, clock, randomness, ids, log, metrics, and requests in flight.
+
 import { randomUUIDv7 } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -10,6 +11,7 @@ import type { InFlight } from '../http/router.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type CoarseTimers, coarseTimers } from '../lib/coarse-timers.ts'
 import { type CidrSet, parseCidrs } from '../lib/ip-address.ts'
+import { type SlotList, slotList } from '../lib/slot-list.ts'
 import { wordsOf } from '../lib/text.ts'
 import { version } from '../lib/version.ts'
 import type { NodeFacts } from '../store/contract/nodes.ts'
@@ -29,7 +31,7 @@ export type ServerContext = {
   readonly node: NodeFacts
   readonly metrics: Metrics
   readonly trustedProxies: CidrSet
-  readonly inFlight: Set<InFlight>
+  readonly inFlight: SlotList<InFlight>
   readonly bodies: BodyMemory
   readonly answers: AnswerMemory
   readonly connections: Connections
@@ -42,7 +44,7 @@ export function openContext(config: Config, tree?: WorkerTree): ServerContext {
   const bodiesMax = bodiesBytesMax(config.bounds)
   const clock = systemClock
   const log = openLog(config.logLevel, process.stdout, clock)
-  const inFlight = new Set<InFlight>()
+  const inFlight = slotList<InFlight>()
   const bodies = bodyMemory(bodiesMax, bodiesMax / config.bounds.bodiesPerAccountShare)
   const answers = answerMemory({
     bytesMax: config.bounds.answersInMemoryBytesMax,

@@ -1,10 +1,12 @@
 // Graceful shutdown: ready reports 503 at once, requests are still served for a while, then the listener closes, open requests
 // get their time, and the remaining ones are ended with an error. A second signal hurries. Drained means booked: settlements that
 // the store has not accepted yet are waited for last.
+
 import { isatty } from 'node:tty'
 import { Failure } from '../domain/failure.ts'
 import type { InFlight } from '../http/router.ts'
 import type { HttpServer } from '../http/server.ts'
+import type { SlotList } from '../lib/slot-list.ts'
 import type { Log } from '../telemetry/log.ts'
 
 export type Drain = {
@@ -25,7 +27,7 @@ export type Settlements = {
 }
 
 export type DrainNeeds = {
-  readonly inFlight: Set<InFlight>
+  readonly inFlight: SlotList<InFlight>
   readonly bounds: {
     readonly drainDelayMs: number
     readonly drainMaxMs: number
