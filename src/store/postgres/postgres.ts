@@ -9,7 +9,7 @@ import type { BillingOp, BillingResult } from '../billing/transitions.ts'
 import type { NodeFacts } from '../contract/nodes.ts'
 import { type Store, StoreUnavailable } from '../contract/store.ts'
 import { findAuthenticatedKeys } from '../sql/key-rows.ts'
-import { REPORT_BOUNDS, readApart, sqlRepositories, usageApart } from '../sql/repositories.ts'
+import { accountsApart, REPORT_BOUNDS, readApart, sqlRepositories, usageApart } from '../sql/repositories.ts'
 import { postgresBilling } from './billing.ts'
 import { postgresMaintenance } from './maintenance.ts'
 import { migratePostgres, refuseReadOnly, unsafeSettings } from './migrate.ts'
@@ -81,6 +81,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { flush, drained, ...billing } = billingClient(commitOps, { ...COMMIT_BOUNDS, ...options.bounds })
   const repositories = sqlRepositories(repositorySql)
   const lists = sqlRepositories(listSql)
+  const reports = sqlRepositories(reportSql)
   // A flood of unknown keys costs a few statements, and no valid key among them waits for long (docs/decisions/key-lookups.md).
   const caller = batcher<string, AuthenticatedKey>(hashes => findAuthenticatedKeys(hashes, repositorySql), LOOKUPS_MAX)
   const { withStartupLock: inTurn, ...nodes } = postgresNodes(repositorySql, lease)
@@ -88,14 +89,18 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   return {
     billing: { ...billing, findKey: hash => caller(hash).catch(throwAway) },
     keys: readApart('keys', orUnavailable(repositories.keys), orUnavailable(lists.keys)),
-    accounts: readApart('accounts', orUnavailable(repositories.accounts), orUnavailable(lists.accounts)),
+    accounts: accountsApart(
+      orUnavailable(repositories.accounts),
+      orUnavailable(lists.accounts),
+      orUnavailable(reports.accounts),
+    ),
     catalog: readApart('catalog', orUnavailable(repositories.catalog), orUnavailable(lists.catalog)),
     settings: orUnavailable(repositories.settings),
     nodes: { ...orUnavailable(nodes), withStartupLock: inTurn },
     operators: readApart('operators', orUnavailable(repositories.operators), orUnavailable(lists.operators)),
     sessions: readApart('sessions', orUnavailable(repositories.sessions), orUnavailable(lists.sessions)),
     events: orUnavailable(lists.events),
-    usage: orUnavailable(usageApart(lists.usage, sqlRepositories(reportSql).usage)),
+    usage: orUnavailable(usageApart(lists.usage, reports.usage)),
     maintenance: orUnavailable(postgresMaintenance(owner, repositorySql, reportSql)),
     ping: () => repositorySql.withClient(refuseReadOnly).catch(throwAway),
     async close() {

@@ -50,7 +50,7 @@ type ReadMethods = { readonly [Name in keyof Repositories]?: readonly (keyof Rep
 // Not included: methods that also write (`bearers` records a use), and `catalog.load`, which must see the catalog as a whole.
 const READS = {
   keys: ['get', 'list'],
-  accounts: ['get', 'list', 'ledger'],
+  accounts: ['get', 'list'],
   catalog: ['provider', 'providers', 'model', 'models'],
   operators: ['get', 'list'],
   sessions: ['list'],
@@ -63,6 +63,16 @@ export function readApart<Name extends keyof typeof READS>(
 ): Repositories[Name] {
   const reads: readonly PropertyKey[] = READS[name]
   return new Proxy(writing, { get: (_, method) => Reflect.get(reads.includes(method) ? reading : writing, method) })
+}
+
+// The ledger sums the charges of every day, which is a report.
+export function accountsApart(
+  writing: Repositories['accounts'],
+  lists: Repositories['accounts'],
+  reports: Repositories['accounts'],
+): Repositories['accounts'] {
+  const accounts = readApart('accounts', writing, lists)
+  return new Proxy(accounts, { get: (_, method) => Reflect.get(method === 'ledger' ? reports : accounts, method) })
 }
 
 // A page with a row limit is a list; a sum or a filter over everything is a report.

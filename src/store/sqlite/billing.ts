@@ -70,6 +70,7 @@ export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOpt
     try {
       const version = dataVersionNow()
       const isForeign = version !== dataVersion
+      dataVersion = version
       if (isForeign) onForeignWrite?.()
       if (isStale || isForeign) {
         applyJournal(sql.db)
@@ -79,7 +80,6 @@ export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOpt
       }
       const result = work()
       run.commit.run()
-      dataVersion = version
       isStale = false
       return result
     } catch (error) {

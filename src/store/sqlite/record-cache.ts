@@ -15,7 +15,10 @@ export function recordCache(run: BillingStatements) {
   function append({ record: key, before }: Entry<KeyRecord>): void {
     const account = accounts.known(key.accountId)
     const [now, was] = account?.record.dirty ? [account.record, account.before] : [undefined, undefined]
-    if (now !== undefined) refuseImpossible(now.id, now.available, now.held, now.spent, now.owed)
+    if (now !== undefined) {
+      refuseImpossible(now.id, now.available, now.held, now.spent, now.owed)
+      if (now.available > 0n && now.owed > 0n) throw new Error(`account ${now.id} would have credits and owe some`)
+    }
     refuseImpossible(key.id, key.spent, key.held)
     run.append.get(
       key.accountId,

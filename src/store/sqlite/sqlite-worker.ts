@@ -54,7 +54,7 @@ const WRITE_BACK_MS = 1000
 
 const billing = setup.readOnly ? undefined : sqliteBilling(sql, setup.owner, { onForeignWrite: warnOfWriter })
 const index = setup.readOnly ? undefined : usageIndex(sql)
-const writingBack = setInterval(() => billing?.writeBackOrLater(), WRITE_BACK_MS).unref()
+const writingBack = billing && setInterval(billing.writeBackOrLater, WRITE_BACK_MS).unref()
 const repositories = sqlRepositories(sql)
 const readTurns = readerTurns(systemClock)
 // A report has its own deadline.
@@ -100,7 +100,7 @@ async function answer(request: Exclude<Request, { ops: FlatBatch }>): Promise<un
     (...args: readonly unknown[]) => Promise<unknown>
   >
   const method = repository[request.method]
-  if (method === undefined) throw new Error(`no verb ${request.repository}.${request.method}`)
+  if (method === undefined) throw new Error(`no method ${request.repository}.${request.method}`)
   const call = () => method(...request.args)
   const isOfBalances = request.repository === 'keys' || request.repository === 'accounts'
   const value = await (billing !== undefined && isOfBalances ? billing.apart(call) : call())

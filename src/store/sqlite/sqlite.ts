@@ -9,7 +9,14 @@ import type { BillingOp, BillingResult } from '../billing/transitions.ts'
 import type { NodeFacts, Nodes } from '../contract/nodes.ts'
 import { type Maintenance, type Store, StoreUnavailable } from '../contract/store.ts'
 import { rollUp } from '../roll-up.ts'
-import { REPORT_BOUNDS, type ReportBounds, type Repositories, readApart, usageApart } from '../sql/repositories.ts'
+import {
+  accountsApart,
+  REPORT_BOUNDS,
+  type ReportBounds,
+  type Repositories,
+  readApart,
+  usageApart,
+} from '../sql/repositories.ts'
 import { dropHours, retentionClock } from '../sql/retention.ts'
 import type { Message, Request, Response, Warning, WorkerSetup } from './sqlite-worker.ts'
 
@@ -71,7 +78,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       findKey: async hash => (await within(gateWaitMsMax, writer.ask({ hash }))).value as AuthenticatedKey | undefined,
     },
     keys: readApart('keys', repository('keys', writer.ask), repository('keys', lists.ask)),
-    accounts: readApart('accounts', repository('accounts', writer.ask), repository('accounts', lists.ask)),
+    accounts: accountsApart(
+      repository('accounts', writer.ask),
+      repository('accounts', lists.ask),
+      repository('accounts', reports.ask),
+    ),
     catalog: readApart('catalog', repository('catalog', writer.ask), repository('catalog', lists.ask)),
     settings: repository('settings', writer.ask),
     nodes: onlyNode(options),

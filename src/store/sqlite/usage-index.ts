@@ -1,7 +1,7 @@
 // The index of usage rows by key. A trigger adds every new row to `usage_recent`, in the order of time; when there are many, they
 // are moved to `usage_by_key` in the order of the keys, so that rows of one key share a page. Batches run between two steps.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Row, text } from '../sql/sql.ts'
+import { type Row, type Tx, text } from '../sql/sql.ts'
 import type { SqliteSql } from './sql.ts'
 
 export type IndexBounds = {
@@ -14,7 +14,8 @@ const INDEX_BOUNDS: IndexBounds = { recentMax: 32_768, movedAtOnce: 4096 }
 
 export function usageIndex(sql: SqliteSql, bounds: IndexBounds = INDEX_BOUNDS, turn: () => Promise<void> = nextTurn) {
   const { all, get, run } = sql
-  let recent = Number(sql.prepare('SELECT COUNT(*) AS n FROM usage_recent').get()?.n)
+  const count = () => Number(sql.prepare('SELECT COUNT(*) AS n FROM usage_recent').get()?.n)
+  let recent = count()
   let moving: Promise<void> | undefined
   let isClosing = false
 
@@ -33,8 +34,7 @@ export function usageIndex(sql: SqliteSql, bounds: IndexBounds = INDEX_BOUNDS, t
       await turn()
     }
     for (let deleted = bounds.movedAtOnce; deleted >= bounds.movedAtOnce && !isClosing; await turn()) {
-      deleted = await run(DELETE_OLDEST, [last, bounds.movedAtOnce - 1])
-      recent -= deleted
+      deleted = await sql.transaction(tx => deleteOldest(tx, last, bounds.movedAtOnce))
     }
   }
 
@@ -43,10 +43,12 @@ export function usageIndex(sql: SqliteSql, bounds: IndexBounds = INDEX_BOUNDS, t
     added(rows: number): void {
       recent += rows
       if (recent < bounds.recentMax || moving !== undefined || isClosing) return
-      // An error (a full disk) leaves the rest where it is; the next rows begin a new attempt.
+      // Counted again, since rows were deleted too. An error (a full disk) leaves the rest where it is, for the next attempt, as many
+      // rows later.
       moving = move()
-        .catch(() => undefined)
-        .finally(() => {
+        .then(count, () => 0)
+        .then(rows => {
+          recent = rows
           moving = undefined
         })
     },
@@ -78,5 +80,13 @@ const MOVE_SLICE = `INSERT OR IGNORE INTO usage_by_key (key_id, request_id)
   WHERE request_id <= $1 AND (key_id, request_id) > ($2, $3) AND (key_id, request_id) <= ($4, $5)
   ORDER BY key_id, request_id`
 
-const DELETE_OLDEST = `DELETE FROM usage_recent WHERE request_id <= COALESCE(
-    (SELECT request_id FROM usage_recent WHERE request_id <= $1 ORDER BY request_id LIMIT 1 OFFSET $2), $1)`
+// Rows are inserted in the order in which requests end: one with an older id may have come after its slice was moved.
+async function deleteOldest(tx: Tx, last: string, max: number): Promise<number> {
+  const upTo = text((await tx.get(OLDEST, [last, max - 1]))?.request_id ?? last)
+  await tx.run(MOVE_UP_TO, [upTo])
+  return tx.run('DELETE FROM usage_recent WHERE request_id <= $1', [upTo])
+}
+
+const OLDEST = 'SELECT request_id FROM usage_recent WHERE request_id <= $1 ORDER BY request_id LIMIT 1 OFFSET $2'
+const MOVE_UP_TO = `INSERT OR IGNORE INTO usage_by_key (key_id, request_id)
+  SELECT key_id, request_id FROM usage_recent WHERE request_id <= $1`
