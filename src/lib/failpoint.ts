@@ -6,6 +6,7 @@ export type FailpointAction = {
   // Only the first N times.
   readonly times?: number | undefined
 }
+// Synchronous code ignores what it returns: there a test may make the process exit or throw, but not wait.
 export type Failpoint = (name: string) => Promise<void> | undefined
 
 export function failpoints(plan: Readonly<Record<string, FailpointAction>>): Failpoint | undefined {
@@ -19,8 +20,8 @@ export function failpoints(plan: Readonly<Record<string, FailpointAction>>): Fai
   }
 }
 
-async function act(name: string, planned: FailpointAction): Promise<void> {
+function act(name: string, planned: FailpointAction): Promise<void> {
   if (planned.action === 'kill') process.kill(process.pid, 'SIGKILL')
   if (planned.action === 'throw') throw new Error(`failpoint ${name}`)
-  await new Promise(resolve => setTimeout(resolve, planned.ms ?? 0))
+  return new Promise(resolve => setTimeout(resolve, planned.ms ?? 0))
 }

@@ -84,6 +84,7 @@ async function openEmbedded({ config, metrics, newId, node, log }: ServerContext
       onWarning: warning => log.warn({ file: DATABASE_FILE }, warning),
       node,
       bounds: { gateWaitMsMax },
+      failpoints: config.failpoints,
     })
   } catch (error) {
     throw cannotOpen(fileIn(config.dataDir), error)

@@ -1,5 +1,6 @@
 // Billing on SQLite: a batch of reservations, settlements and checkpoints in one exclusive transaction, by the rules of
 // transitions.ts. Balances are in memory and in the journal; about once a second the journal is applied to the tables.
+import type { Failpoint } from '../../lib/failpoint.ts'
 import type { BatchResult } from '../billing/group-commit.ts'
 import { applyOp, type BillingOp, type BillingResult } from '../billing/transitions.ts'
 import { applyJournal } from './journal.ts'
@@ -15,10 +16,11 @@ export type BillingOptions = {
   readonly recordsMax?: number
   // Called when another process has written to the file, which its lock should prevent.
   readonly onForeignWrite?: () => void
+  readonly failpoint?: Failpoint | undefined
 }
 
 export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOptions = {}) {
-  const { journalMax = 8192, recordsMax = 16_384, onForeignWrite } = options
+  const { journalMax = 8192, recordsMax = 16_384, onForeignWrite, failpoint } = options
   const run = billingStatements(sql)
   const open = openRows()
   const records = recordCache(run)
@@ -30,8 +32,11 @@ export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOpt
   // What is in memory is not what is in the file: the journal is applied, and everything read again.
   let isStale = true
   let inserted = 0
+  // The first write-back is the replay.
+  let step: 'replay' | 'write_back' = 'replay'
   lookAtClaims()
   writeBack()
+  step = 'write_back'
 
   // After anything that may have claimed hours, and before the next batch.
   function lookAtClaims(): void {
@@ -42,21 +47,7 @@ export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOpt
     return run.dataVersion.get()?.data_version as bigint
   }
 
-  // A batch that the database rejects is split in halves until the faulty operation is alone. A database that is locked, full or
-  // damaged rejects everything, and each half would only wait for it again.
-  function commit(ops: readonly BillingOp[]): BatchResult<BillingResult>[] {
-    try {
-      return inTransaction(() => applyAll(ops))
-    } catch (error) {
-      // Another process has changed the file. The caches are cleared, so rows are read this time and cannot differ.
-      if (error instanceof StaleCache) return commit(ops)
-      if (ops.length === 1 || isUnavailable(error)) return ops.map(() => ({ ok: false, error: error as Error }))
-      const half = ops.length >> 1
-      return [...commit(ops.slice(0, half)), ...commit(ops.slice(half))]
-    }
-  }
-
-  function applyAll(ops: readonly BillingOp[]): BatchResult<BillingResult>[] {
+  function applyAll(ops: readonly BillingOp[]): Results {
     const unit = openUnitOfWork({ run, owner, open, records, uses }, sql.now(), claimedUntil)
     const results = ops.map(op => ({ ok: true as const, value: applyOp(op, unit) }))
     journalSize += unit.end()
@@ -73,7 +64,7 @@ export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOpt
       dataVersion = version
       if (isForeign) onForeignWrite?.()
       if (isStale || isForeign) {
-        applyJournal(sql.db)
+        apply()
         open.clear()
         records.drop()
         journalSize = 0
@@ -89,12 +80,18 @@ export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOpt
     }
   }
 
+  function apply(): void {
+    applyJournal(sql.db, failpoint && (() => failpoint(`in_${step}`)))
+  }
+
   function writeBack(): void {
     if (journalSize > 0 || uses.size > 0 || isStale) {
       inTransaction(() => {
         for (const [hash, at] of uses) run.touch.run(at, hash)
-        applyJournal(sql.db)
+        apply()
+        failpoint?.(`before_${step}_commit`)
       })
+      failpoint?.(`after_${step}_commit`)
       journalSize = 0
       uses.clear()
     }
@@ -102,8 +99,8 @@ export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOpt
   }
 
   return {
-    commit(ops: readonly BillingOp[]): BatchResult<BillingResult>[] {
-      const results = commit(ops)
+    commit(ops: readonly BillingOp[]): Results {
+      const results = commitInHalves(ops, each => inTransaction(() => applyAll(each)))
       if (journalSize >= journalMax || records.size() > recordsMax) writeBackOrLater()
       return results
     },
@@ -138,6 +135,22 @@ export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOpt
     } catch {
       isStale = true
     }
+  }
+}
+
+type Results = BatchResult<BillingResult>[]
+
+// A batch that the database rejects is split in halves until the faulty operation is alone. A database that is locked, full or
+// damaged rejects everything, and each half would only wait for it again.
+function commitInHalves(ops: readonly BillingOp[], commit: (ops: readonly BillingOp[]) => Results): Results {
+  try {
+    return commit(ops)
+  } catch (error) {
+    // Another process has changed the file. The caches are cleared, so rows are read this time and cannot differ.
+    if (error instanceof StaleCache) return commitInHalves(ops, commit)
+    if (ops.length === 1 || isUnavailable(error)) return ops.map(() => ({ ok: false, error: error as Error }))
+    const half = ops.length >> 1
+    return [...commitInHalves(ops.slice(0, half), commit), ...commitInHalves(ops.slice(half), commit)]
   }
 }
 

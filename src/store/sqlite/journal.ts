@@ -2,9 +2,13 @@
 // docs/decisions/balance-journal.md.
 import type { DatabaseSync } from 'node:sqlite'
 
-// Both in the order of the ids, so that records of one page are written together. The transaction is the caller's.
-export function applyJournal(db: DatabaseSync): void {
-  for (const statement of APPLY) db.exec(statement)
+// Both in the order of the ids, so that records of one page are written together. The transaction is the caller's. `between` is
+// called between accounts and keys, for tests.
+export function applyJournal(db: DatabaseSync, between?: () => void): void {
+  db.exec(APPLY_TO_ACCOUNTS)
+  between?.()
+  db.exec(APPLY_TO_KEYS)
+  db.exec('DELETE FROM balance_journal')
 }
 
 // Before a process that found the journal of another one reads or copies balances.
@@ -19,16 +23,14 @@ export function applyLeftJournal(db: DatabaseSync): void {
   }
 }
 
-const APPLY = [
-  `UPDATE account SET available = account.available + j.available, held = account.held + j.held,
-     spent = account.spent + j.spent, owed = account.owed + j.owed
-   FROM (SELECT account_id, SUM(available) AS available, SUM(held) AS held, SUM(spent) AS spent, SUM(owed) AS owed
-     FROM balance_journal GROUP BY account_id) j
-   WHERE account.id = j.account_id`,
-  `UPDATE key_balance SET spent = key_balance.spent + j.spent, held = key_balance.held + j.held, day = j.day,
-     day_count = j.day_count
-   FROM (SELECT key_id, SUM(key_spent) AS spent, SUM(key_held) AS held, MAX(seq) AS last, day, day_count
-     FROM balance_journal GROUP BY key_id) j
-   WHERE key_balance.key_id = j.key_id`,
-  'DELETE FROM balance_journal',
-]
+const APPLY_TO_ACCOUNTS = `UPDATE account SET available = account.available + j.available, held = account.held + j.held,
+    spent = account.spent + j.spent, owed = account.owed + j.owed
+  FROM (SELECT account_id, SUM(available) AS available, SUM(held) AS held, SUM(spent) AS spent, SUM(owed) AS owed
+    FROM balance_journal GROUP BY account_id) j
+  WHERE account.id = j.account_id`
+
+const APPLY_TO_KEYS = `UPDATE key_balance SET spent = key_balance.spent + j.spent, held = key_balance.held + j.held, day = j.day,
+    day_count = j.day_count
+  FROM (SELECT key_id, SUM(key_spent) AS spent, SUM(key_held) AS held, MAX(seq) AS last, day, day_count
+    FROM balance_journal GROUP BY key_id) j
+  WHERE key_balance.key_id = j.key_id`

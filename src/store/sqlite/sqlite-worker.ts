@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import type { AuthenticatedKey } from '../../domain/key.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
+import { type FailpointAction, failpoints } from '../../lib/failpoint.ts'
 import { threadData } from '../../lib/thread.ts'
 import { type FlatBatch, packResults, unpackOps } from '../billing/batch-codec.ts'
 import { findAuthenticatedKey } from '../sql/key-rows.ts'
@@ -21,6 +22,8 @@ export type WorkerSetup = {
   readonly readOnly: boolean
   // A report that is not done after this long starts no further statement.
   readonly reportMsMax?: number
+  // For tests.
+  readonly failpoints?: Readonly<Record<string, FailpointAction>> | undefined
 }
 export type Message = { readonly id: number; readonly request: Request }
 export type Request =
@@ -52,8 +55,11 @@ sql.db.exec('PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY')
 // How long a balance may be in the journal alone.
 const WRITE_BACK_MS = 1000
 
-const billing = setup.readOnly ? undefined : sqliteBilling(sql, setup.owner, { onForeignWrite: warnOfWriter })
-const index = setup.readOnly ? undefined : usageIndex(sql)
+const failpoint = failpoints(setup.failpoints ?? {})
+const billing = setup.readOnly
+  ? undefined
+  : sqliteBilling(sql, setup.owner, { onForeignWrite: warnOfWriter, failpoint })
+const index = setup.readOnly ? undefined : usageIndex(sql, { failpoint })
 const writingBack = billing && setInterval(billing.writeBackOrLater, WRITE_BACK_MS).unref()
 const repositories = sqlRepositories(sql)
 const readTurns = readerTurns(systemClock)

@@ -30,6 +30,7 @@ export type SqliteOptions = {
   readonly bounds?: Partial<CommitBounds>
   readonly node?: NodeFacts
   readonly reports?: ReportBounds
+  readonly failpoints?: WorkerSetup['failpoints']
 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
@@ -39,7 +40,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const died = (error: Error) => {
     throw error
   }
-  const setup = { path: options.path, owner: options.owner, readOnly: false }
+  const setup = { path: options.path, owner: options.owner, readOnly: false, failpoints: options.failpoints }
   const writer = await openThread(setup, died, options.onWarning)
   // Two read-only threads: a list or a lookup never waits for a sum over a month, and neither waits for the writer.
   const reading = { open: openReader, bounds: options.reports ?? REPORT_BOUNDS }

@@ -1,6 +1,7 @@
 // The index of usage rows by key. A trigger adds every new row to `usage_recent`, in the order of time; when there are many, they
 // are moved to `usage_by_key` in the order of the keys, so that rows of one key share a page. Batches run between two steps.
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Failpoint } from '../../lib/failpoint.ts'
 import { type Row, type Tx, text } from '../sql/sql.ts'
 import type { SqliteSql } from './sql.ts'
 
@@ -12,7 +13,15 @@ export type IndexBounds = {
 
 const INDEX_BOUNDS: IndexBounds = { recentMax: 32_768, movedAtOnce: 4096 }
 
-export function usageIndex(sql: SqliteSql, bounds: IndexBounds = INDEX_BOUNDS, turn: () => Promise<void> = nextTurn) {
+export type IndexOptions = {
+  readonly bounds?: IndexBounds
+  // Lets batches run between two steps.
+  readonly turn?: () => Promise<void>
+  readonly failpoint?: Failpoint | undefined
+}
+
+export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
+  const { bounds = INDEX_BOUNDS, turn = nextTurn, failpoint } = options
   const { all, get, run } = sql
   const count = () => Number(sql.prepare('SELECT COUNT(*) AS n FROM usage_recent').get()?.n)
   let recent = count()
@@ -31,10 +40,13 @@ export function usageIndex(sql: SqliteSql, bounds: IndexBounds = INDEX_BOUNDS, t
       await run(MOVE_SLICE, [last, keyId, requestId, text(end.key_id), text(end.request_id)])
       keyId = text(end.key_id)
       requestId = text(end.request_id)
+      failpoint?.('in_index_move')
       await turn()
     }
+    failpoint?.('after_index_move')
     for (let deleted = bounds.movedAtOnce; deleted >= bounds.movedAtOnce && !isClosing; await turn()) {
-      deleted = await sql.transaction(tx => deleteOldest(tx, last, bounds.movedAtOnce))
+      deleted = await sql.transaction(tx => deleteOldest(tx, last, { max: bounds.movedAtOnce, failpoint }))
+      failpoint?.('after_index_delete')
     }
   }
 
@@ -81,9 +93,12 @@ const MOVE_SLICE = `INSERT OR IGNORE INTO usage_by_key (key_id, request_id)
   ORDER BY key_id, request_id`
 
 // Rows are inserted in the order in which requests end: one with an older id may have come after its slice was moved.
-async function deleteOldest(tx: Tx, last: string, max: number): Promise<number> {
+type DeleteStep = { readonly max: number; readonly failpoint: Failpoint | undefined }
+
+async function deleteOldest(tx: Tx, last: string, { max, failpoint }: DeleteStep): Promise<number> {
   const upTo = text((await tx.get(OLDEST, [last, max - 1]))?.request_id ?? last)
   await tx.run(MOVE_UP_TO, [upTo])
+  failpoint?.('in_index_delete')
   return tx.run('DELETE FROM usage_recent WHERE request_id <= $1', [upTo])
 }
 

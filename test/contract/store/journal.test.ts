@@ -4,13 +4,15 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/lib/clock.ts'
+import { DAY_MS } from '../../../src/domain/key.ts'
+import { type Clock, systemClock } from '../../../src/lib/clock.ts'
 import { auditDatabase } from '../../../src/store/audit/audit.ts'
 import { sqliteBilling } from '../../../src/store/sqlite/billing.ts'
 import { sqliteSql } from '../../../src/store/sqlite/sql.ts'
 import { usageIndex } from '../../../src/store/sqlite/usage-index.ts'
 import { bill, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
 import { temporaryFolder } from '../../support/folder.ts'
+import { manualClock } from '../../support/manual-clock.ts'
 import { until } from '../../support/until.ts'
 
 const [sqlite] = GATE_ENGINES
@@ -54,6 +56,22 @@ test('operators find and change the balance of this instant', async () => {
   assert.deepEqual(await fixture.balance(), { available: 180n, held: 0n, spent: 20n, owed: 0n })
 })
 
+test('a key that is revoked while its balance is in the journal keeps what it spent, and its open request is settled', async () => {
+  await using fixture = await openFixture(make, 1000n)
+  const { store } = fixture
+  const actor = { name: 'test', address: 'local' }
+  await store.billing.reserve(fixture.ask('r1'))
+  assert.equal(entries(fixture.url), 1)
+
+  await store.keys.revoke('key', actor)
+  const refused = await store.billing.reserve(fixture.ask('r2'))
+  await store.billing.settle(bill('r1', { prompt: 10 }))
+
+  assert.equal(refused.kind, 'key_changed')
+  assert.deepEqual(await fixture.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
+  assert.equal(balances(fixture.url).keySpent, 10n)
+})
+
 test('after a power cut at any frame of the log, and of the replay, every balance equals its rows', async () => {
   await using fixture = await openFixture(make, 10_000n)
   await using folder = await temporaryFolder()
@@ -93,6 +111,41 @@ test('after a power cut at any frame of the log, and of the replay, every balanc
   }
   started.sql.close()
 })
+
+for (const days of [-40, 400]) {
+  test(`a clock that jumps by ${days} days between journal and replay changes no balance`, async () => {
+    await using fixture = await openFixture(make, 1000n)
+    await using folder = await temporaryFolder()
+    for (const id of ['open', 'settled']) await fixture.store.billing.reserve(fixture.ask(id))
+    await fixture.store.billing.settle(bill('settled', { prompt: 10 }))
+    const path = join(folder.path, 'killed.db')
+    for (const end of ['', '-wal']) copyFileSync(fixture.url + end, path + end)
+    await fixture.store.billing.settle(bill('open', { prompt: 1 }))
+    const before = balances(path)
+
+    assert.ok(entries(path) > 0)
+    const { sql, billing } = openBilling(path, manualClock(Date.now() + days * DAY_MS))
+    const [left, replayed] = [entries(path), balances(path)]
+    billing.commit([{ do: 'sweep', live: [] }])
+    const later = fixture.ask('later')
+    const createdAt = sql.now()
+    const [next] = billing.commit([{ do: 'reserve', ask: { ...later, facts: { ...later.facts, createdAt } } }])
+    billing.commit([{ do: 'settle', bill: bill('later', { prompt: 5 }) }])
+    billing.writeBack()
+    const { available, held, spent, keySpent } = balances(path)
+    sql.close()
+
+    assert.equal(left, 0)
+    assert.deepEqual(replayed, before)
+    assert.deepEqual(kindsOf([[next]]), ['reserved'])
+    assert.deepEqual([available, held, spent, keySpent], [985n, 0n, 15n, 15n])
+    // Only the count of the day follows the clock.
+    assert.deepEqual(
+      brokenIn(path).filter(finding => !finding.startsWith('I14 ')),
+      [],
+    )
+  })
+}
 
 test('a balance that another process has changed is read again, and both changes count', async () => {
   await using fixture = await openFixture(make, 1000n)
@@ -169,7 +222,7 @@ test('rows of a key are complete while they are moved to its index', async () =>
     const { data } = await fixture.store.usage.list({ limit: 100, keyId: 'key', endpoint: 'all', lookMax: 1000 })
     listed.push(data.length - late.length)
   }
-  const index = usageIndex(sql, { recentMax: 10, movedAtOnce: 4 }, list)
+  const index = usageIndex(sql, { bounds: { recentMax: 10, movedAtOnce: 4 }, turn: list })
 
   index.added(1)
   await until('all are moved', async () => recent(fixture.url) === 0)
@@ -182,8 +235,8 @@ test('rows of a key are complete while they are moved to its index', async () =>
 
 const UNBILLED = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, errorCode: null } as const
 
-function openBilling(path: string) {
-  const sql = sqliteSql(path, systemClock)
+function openBilling(path: string, clock: Clock = systemClock) {
+  const sql = sqliteSql(path, clock)
   return { sql, billing: sqliteBilling(sql, 'second') }
 }
 
