@@ -28,11 +28,24 @@ const LAYERS: Layers = [
   ['chat/complete.ts', ['admit/', 'route/', 'relay/', 'settle/', CONTRACT, 'domain/', 'lib/']],
   ['chat/quote.ts', ['admit/', 'route/', 'settle/', CONTRACT, 'domain/', 'lib/']],
   ['chat/', ['domain/', 'lib/']],
+  // How requests are read and answers written, in the dialect of the caller.
+  ['dialects/', ['chat/', 'relay/sink.ts', 'domain/', 'lib/']],
   // The router admits before an endpoint is chosen, and free endpoints make their own reservation: hence admit and the
   // store's contract.
   [
     'http/',
-    ['chat/', 'admin/', 'catalog/schema.ts', 'relay/sink.ts', 'admit/', 'telemetry/', CONTRACT, 'domain/', 'lib/'],
+    [
+      'dialects/',
+      'chat/',
+      'admin/',
+      'catalog/schema.ts',
+      'relay/sink.ts',
+      'admit/',
+      'telemetry/',
+      CONTRACT,
+      'domain/',
+      'lib/',
+    ],
   ],
   ['telemetry/', ['domain/', 'lib/']],
   // The schema of providers and models, which the file declares.

@@ -55,8 +55,7 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
   const lookups = keyLookups(cache, needs)
 
   function authenticate(call: Call): Authenticated | Promise<Authenticated> {
-    if (call.authorizations.length > 1) throw new Refusal('duplicate_authorization')
-    const secret = secretOf(call.authorizations[0], keyPrefix)
+    const secret = secretOf(credentialOf(call), keyPrefix)
     if (secret === undefined) throw failures.refusal(call.address)
     const hash = digest('sha256', secret)
 
@@ -92,10 +91,23 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
 
 const SECRET_CHARS = base62Width(SECRET_BYTES)
 
-function secretOf(header: string | undefined, keyPrefix: string): string | undefined {
-  if (header === undefined || header.length > 512) return undefined
-  const match = /^bearer +(\S+) *$/i.exec(header)
-  const secret = match?.[1]
+// OpenAI's clients send a key as `Authorization: Bearer`, Anthropic's as `x-api-key`; some send it as both.
+function credentialOf({ authorizations, apiKeys }: Call): string | undefined {
+  if (apiKeys.length === 0 && authorizations.length === 1) return bearerOf(authorizations[0] as string)
+  if (authorizations.length > 1 || apiKeys.length > 1) throw new Refusal('duplicate_authorization')
+  const [apiKey] = apiKeys
+  const [authorization] = authorizations
+  if (authorization !== undefined && bearerOf(authorization) !== apiKey) throw new Refusal('duplicate_authorization')
+  return apiKey
+}
+
+function bearerOf(header: string): string | undefined {
+  return header.length > HEADER_CHARS_MAX ? undefined : /^bearer +(\S+) *$/i.exec(header)?.[1]
+}
+
+const HEADER_CHARS_MAX = 512
+
+function secretOf(secret: string | undefined, keyPrefix: string): string | undefined {
   if (secret === undefined || !secret.startsWith(keyPrefix)) return undefined
   const random = secret.slice(keyPrefix.length)
   return random.length === SECRET_CHARS && isBase62(random) ? secret : undefined

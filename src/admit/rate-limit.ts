@@ -2,7 +2,7 @@
 // daily count that can refuse early (the reservation counts exactly).
 import { type AuthenticatedKey, DAY_MS, dayOf, type Key } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
-import type { Endpoint } from '../domain/usage.ts'
+import { type Endpoint, isBilled } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import {
   type Bucket,
@@ -55,9 +55,9 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
   const days = dailyCounts(clock)
   const slots = concurrencySlots()
 
-  // Only chats cost credits: a key without credits may still read its balance.
+  // A key without credits may still read its balance.
   function refuseUnpaid(key: Key, endpoint: Endpoint): void {
-    if (endpoint === 'chat.completions') unpaid.refuseIfSpent(key)
+    if (isBilled(endpoint)) unpaid.refuseIfSpent(key)
   }
 
   function enterWithToken(caller: AuthenticatedKey, giveBack: () => void): Entered {

@@ -45,6 +45,7 @@ export function parseChat(body: Record<string, unknown>): Chat {
     checkPricedFields(declared, `functions.${index}`)
   const messagesJson = JSON.stringify(valid.messages)
   return {
+    dialect: 'chat',
     model: valid.model,
     stream: valid.stream === true,
     includeUsage: (valid.stream_options as { include_usage?: boolean } | undefined)?.include_usage === true,

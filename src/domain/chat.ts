@@ -11,7 +11,14 @@ export type MediaKind = 'image' | 'audio' | 'file'
 
 export type Media = { readonly kind: MediaKind; readonly param: string; readonly isRemote: boolean }
 
+// The API that a caller speaks. Each is translated to a chat; to a provider that speaks it too, it is passed through.
+export type Dialect = 'chat' | 'messages' | 'responses' | 'embeddings'
+
 export type Chat = {
+  readonly dialect: Dialect
+  // The caller's own request in a dialect other than chat, for a provider that speaks it: checked, without the fields that the
+  // gateway sets itself.
+  readonly native?: Readonly<Record<string, unknown>>
   readonly model: string
   readonly stream: boolean
   readonly includeUsage: boolean

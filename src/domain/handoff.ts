@@ -15,8 +15,9 @@ export type Call = {
   readonly method: string
   readonly path: string
   readonly query: string
-  // Every Authorization header, as sent.
+  // Every Authorization and X-Api-Key header, as sent.
   readonly authorizations: readonly string[]
+  readonly apiKeys: readonly string[]
   // The caller's address by the trusted proxy rules; undefined when a hop was unreadable.
   readonly address: Address | undefined
   readonly receivedAt: number
@@ -65,6 +66,8 @@ export type ChunkChoice = {
 }
 export type Chunk = {
   readonly choices: readonly ChunkChoice[]
+  // The upstream's own event, if it speaks the caller's dialect: it is passed through, and `choices` hold what is metered of it.
+  readonly native?: NativeEvent
   readonly usage: unknown
   readonly fingerprint: string | undefined
 }
@@ -75,8 +78,12 @@ export type WholeChoice = {
   readonly finish_reason: string
   readonly [field: string]: unknown
 }
+export type NativeEvent = { readonly type: string; readonly [field: string]: unknown }
+
 export type Whole = {
   readonly choices: readonly WholeChoice[]
+  // The upstream's own answer, if it speaks the caller's dialect.
+  readonly native?: Readonly<Record<string, unknown>>
   // Only for an answer that is too large to serialise on the event loop: its choices as JSON. `choices` then holds the metered
   // part.
   readonly written?: readonly Uint8Array[]

@@ -39,12 +39,17 @@ export const REFUSALS = {
     NO_KEY,
     'The request has more than 100 headers or more than 16 KiB of headers.',
   ),
-  duplicate_authorization: entry(400, 'invalid_request_error', NO_KEY, 'Send exactly one Authorization header.'),
+  duplicate_authorization: entry(
+    400,
+    'invalid_request_error',
+    NO_KEY,
+    'Send one API key: as "Authorization: Bearer <key>" or as "x-api-key".',
+  ),
   invalid_api_key: entry(
     401,
     'authentication_error',
     NO_KEY,
-    'Invalid or missing API key. Send it as "Authorization: Bearer <key>".',
+    'Invalid or missing API key. Send it as "Authorization: Bearer <key>" or as "x-api-key".',
   ),
   too_many_failures: entry(
     429,

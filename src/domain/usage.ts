@@ -3,15 +3,23 @@ import type { Nano, Tokens } from './credits.ts'
 import { DAY_MS } from './key.ts'
 import type { Considered } from './routing.ts'
 
+// Endpoints whose requests are sent to a provider, and paid for.
+export const BILLED_ENDPOINTS = ['chat.completions', 'messages', 'responses', 'embeddings'] as const
+
 export const ENDPOINTS = [
-  'chat.completions',
+  ...BILLED_ENDPOINTS,
   'chat.completions.quote',
+  'messages.count_tokens',
   'models',
   'key.introspect',
   'usage',
   'unknown',
 ] as const
 export type Endpoint = (typeof ENDPOINTS)[number]
+
+export function isBilled(endpoint: unknown): boolean {
+  return (BILLED_ENDPOINTS as readonly unknown[]).includes(endpoint)
+}
 
 export const ROW_STATES = ['open', 'settled', 'recovered'] as const
 export type RowState = (typeof ROW_STATES)[number]

@@ -51,6 +51,13 @@ function figures(standing: Standing, policy: string): string[] {
     String(standing.resetSeconds),
     'RateLimit-Policy',
     policy,
+    // The names and the form that OpenAI's clients read.
+    'x-ratelimit-limit-requests',
+    String(standing.limit),
+    'x-ratelimit-remaining-requests',
+    String(standing.remaining),
+    'x-ratelimit-reset-requests',
+    `${standing.resetSeconds}s`,
   ]
 }
 

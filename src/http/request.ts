@@ -23,6 +23,7 @@ export function openCall(req: HttpRequest, res: HttpResponse, needs: CallNeeds):
     path,
     query,
     authorizations: headerValues(req, 'authorization'),
+    apiKeys: headerValues(req, 'x-api-key'),
     address: clientAddress(req.socket.remoteAddress, headerValues(req, 'x-forwarded-for'), needs.trustedProxies),
     receivedAt: needs.clock.now(),
     startedMs: needs.clock.monotonic(),

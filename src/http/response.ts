@@ -1,10 +1,11 @@
 // Output under /v1: the headers on every response, JSON bodies, and errors in the standard shape.
 import type { IncomingMessage } from 'node:http'
 import type { Known } from '../admit/admit.ts'
+import type { ErrorWriter } from '../dialects/dialect.ts'
 import { formatCredits, type Nano } from '../domain/credits.ts'
 import type { Call } from '../domain/handoff.ts'
 import { GRACE_MS } from '../domain/key.ts'
-import { errorBody, type Refusal, type RefusalCode } from '../domain/refusal.ts'
+import type { Refusal, RefusalCode } from '../domain/refusal.ts'
 import type { HttpRequest, HttpResponse } from './http-types.ts'
 import { type RateNeeds, rateHeaders } from './rate-headers.ts'
 
@@ -16,6 +17,8 @@ export type RequestContext = {
   known: Known | undefined
   // What was charged for it so far.
   booked: Nano
+  // How its endpoint writes errors.
+  readonly errorBody: ErrorWriter
   // Once the status has been sent, a failure can only be reported in band.
   endInBand: ((refusal: Refusal) => void) | undefined
 }
@@ -88,7 +91,7 @@ export function sendRefusal(
     // Only a stream that has started ends in band.
     return ctx.endInBand === undefined ? refusal.status : 200
   }
-  const body = JSON.stringify(errorBody(refusal, ctx.call.requestId))
+  const body = JSON.stringify(ctx.errorBody(refusal, ctx.call.requestId))
   const headers = [
     ...commonHeaders(ctx, refusal.code, needs),
     ...costHeader(ctx.booked, needs),

@@ -4,7 +4,7 @@
 import { type AdmitNeeds, admit } from '../admit/admit.ts'
 import { type RecordNeeds, type RefusedRequest, recordRefusal } from '../admit/record-refusal.ts'
 import type { Pass } from '../domain/handoff.ts'
-import { REFUSALS, Refusal } from '../domain/refusal.ts'
+import { errorBody, REFUSALS, Refusal } from '../domain/refusal.ts'
 import type { SlotList } from '../lib/slot-list.ts'
 import { type BillingStore, StoreUnavailable } from '../store/contract/store.ts'
 import type { RequestReport, Served } from '../telemetry/request-log.ts'
@@ -32,9 +32,18 @@ export type Router = (req: HttpRequest, res: HttpResponse) => Promise<void>
 export function v1Router(needs: RouterNeeds): Router {
   return async (req, res) => {
     const call = openCall(req, res, needs)
-    const ctx: RequestContext = { call, req, res, known: undefined, booked: 0n, endInBand: undefined }
-    const flight: InFlight = { call, keyId: undefined }
     const found = findEndpoint(call.path, needs.endpoints)
+    const inShape = found?.endpoint.errorBody ?? errorBody
+    const ctx: RequestContext = {
+      call,
+      req,
+      res,
+      known: undefined,
+      booked: 0n,
+      errorBody: inShape,
+      endInBand: undefined,
+    }
+    const flight: InFlight = { call, keyId: undefined }
     let served: Served
     let pass: Pass | undefined
     const leave = needs.inFlight.add(flight)

@@ -1,17 +1,18 @@
 // The answer as a stream of server-sent events: frames that arrive together are sent together, the caller's pace is the
 // upstream's pace, and the last bytes are sent only after the cost has been booked.
+import type { StreamWriter } from '../dialects/dialect.ts'
 import type { Nano } from '../domain/credits.ts'
-import type { Chunk, ChunkChoice, Receipt } from '../domain/handoff.ts'
-import { errorBody, type Refusal } from '../domain/refusal.ts'
+import type { Receipt } from '../domain/handoff.ts'
+import type { Refusal } from '../domain/refusal.ts'
 import type { CoarseTimer } from '../lib/coarse-timers.ts'
 import type { ServedBy, Sink } from '../relay/sink.ts'
-import { answerHeaders, metadataJson, OUR_FINGERPRINT, type SinkSetup, usageJson } from './json-sink.ts'
+import { answerHeaders, type SinkSetup } from './json-sink.ts'
 import { costHeader, sendRefusal } from './response.ts'
 
-export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
+export function sseSink(setup: SinkSetup, writer: StreamWriter): Sink {
   const { ctx, reply, pace, timers } = setup
   const { res, call } = ctx
-  const frames = openFrames(setup, includeUsage)
+  let by: ServedBy | undefined
   // HTTP/1.0 has no trailers, and chunks only where the caller asks for them.
   const hasTrailers = ctx.req.httpVersion !== '1.0'
   let chunked = false
@@ -29,8 +30,8 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   function leave(): void {
     if (headersLeft || call.client.gone || res.headersSent) return
     quiet.cancel()
-    providerInTrailer = frames.by === undefined
-    res.writeHead(200, streamHeaders(setup, frames.by, hasTrailers))
+    providerInTrailer = by === undefined
+    res.writeHead(200, streamHeaders(setup, by, hasTrailers))
     headersLeft = true
     // From here on we frame the chunks ourselves: Node would write four pieces for each.
     chunked = res.chunkedEncoding
@@ -40,7 +41,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   }
 
   function keepAlive(): void {
-    if (stalled === undefined) res.write(inChunk(': keep-alive\n', chunked))
+    if (stalled === undefined) res.write(inChunk(writer.keepAlive, chunked))
     quiet.again()
   }
 
@@ -65,23 +66,25 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   // Declared, and not written where it is assigned: V8 allocates a function that is assigned to a field in the old generation,
   // and its whole closure, the request, would be kept until the next full collection.
   function endInBand(refusal: Refusal): void {
-    end(errorFrame(frames, refusal), ctx.booked)
+    end(writer.failed(refusal, undefined), ctx.booked)
   }
 
   function end(last: string, cost: Nano): void {
     stopTimers()
-    const text = inChunk(`${last}data: [DONE]\n\n`, chunked)
-    const provider = providerInTrailer ? frames.by?.provider : undefined
+    const text = inChunk(last, chunked)
+    const provider = providerInTrailer ? by?.provider : undefined
     const trailers = chunked && hasTrailers ? trailersOf(cost, provider, reply) : ''
     res.end(chunked ? `${text}0\r\n${trailers}\r\n` : text)
   }
 
   return {
     headersLeft: () => headersLeft,
-    served: by => frameAs(frames, by),
+    served(next) {
+      by = next
+      writer.served(next)
+    },
     chunks(chunks) {
-      let text = ''
-      for (const chunk of chunks) if (chunk.choices.length > 0) text += chunkFrame(frames, chunk)
+      const text = writer.chunks(chunks)
       if (text === '') return true
       leave()
       quiet.again()
@@ -102,78 +105,9 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
         return
       }
       leave()
-      const usage = includeUsage ? usageFrame(frames, receipt) : ''
-      end(refusal === undefined ? usage : errorFrame(frames, refusal) + usage, receipt.cost)
+      end(refusal === undefined ? writer.completed(receipt) : writer.failed(refusal, receipt), receipt.cost)
     },
   }
-}
-
-// What the frames of one stream have in common, and what the first of them alone contains.
-type Frames = {
-  readonly requestId: string
-  readonly opening: string
-  readonly model: string
-  head: string
-  readonly tail: string
-  fingerprint: string
-  by: ServedBy | undefined
-  explain: boolean
-  // The choices whose role has been sent.
-  readonly spoken: Set<number>
-}
-
-function openFrames({ ctx, model, explain }: SinkSetup, includeUsage: boolean): Frames {
-  const { requestId, receivedAt } = ctx.call
-  const opening = `data: {"id":"chatcmpl-${requestId}","object":"chat.completion.chunk","created":${Math.floor(receivedAt / 1000)},"model":`
-  return {
-    requestId,
-    opening,
-    model,
-    head: headFor(opening, model),
-    tail: includeUsage ? ',"usage":null}\n\n' : '}\n\n',
-    fingerprint: JSON.stringify(OUR_FINGERPRINT),
-    by: undefined,
-    explain,
-    spoken: new Set(),
-  }
-}
-
-function headFor(opening: string, model: string): string {
-  return `${opening}${JSON.stringify(model)},"system_fingerprint":`
-}
-
-function frameAs(frames: Frames, by: ServedBy): void {
-  frames.by = by
-  if (by.model !== frames.model) frames.head = headFor(frames.opening, by.model)
-}
-
-function chunkFrame(frames: Frames, chunk: Chunk): string {
-  if (chunk.fingerprint !== undefined) frames.fingerprint = JSON.stringify(chunk.fingerprint)
-  for (const choice of chunk.choices) if (!frames.spoken.has(choice.index)) giveRole(frames, choice)
-  return `${frames.head}${frames.fingerprint},"choices":${JSON.stringify(chunk.choices)}${explained(frames)}${frames.tail}`
-}
-
-// The first delta of each choice has the role, whether the upstream sent it or not.
-function giveRole({ spoken }: Frames, choice: ChunkChoice): void {
-  spoken.add(choice.index)
-  if (choice.delta.role !== 'assistant') choice.delta = { ...choice.delta, role: 'assistant' }
-}
-
-// On the first chunk alone.
-function explained(frames: Frames): string {
-  if (!frames.explain || frames.by === undefined) return ''
-  frames.explain = false
-  return `,${metadataJson(frames.by)}`
-}
-
-function errorFrame({ requestId, head, fingerprint, tail }: Frames, refusal: Refusal): string {
-  const { error } = errorBody(refusal, requestId)
-  const choices = '[{"index":0,"delta":{},"logprobs":null,"finish_reason":"error"}]'
-  return `${head}${fingerprint},"choices":${choices},"error":${JSON.stringify(error)}${tail}`
-}
-
-function usageFrame({ head, fingerprint }: Frames, receipt: Receipt): string {
-  return `${head}${fingerprint},"choices":[],"usage":${usageJson(receipt)}}\n\n`
 }
 
 // A provider that is not known yet is named in a trailer.

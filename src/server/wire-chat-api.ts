@@ -6,13 +6,15 @@ import { sharedLimits } from '../admit/rate-limit-shared.ts'
 import { openRefusalLog } from '../admit/refusal-log.ts'
 import { STEPS } from '../chat/complete.ts'
 import { installationKey } from '../config/installation-key.ts'
+import { CHAT } from '../dialects/chat/chat.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Key } from '../domain/key.ts'
 import type { TargetsView } from '../domain/routing.ts'
 import type { ResponseNeeds } from '../http/response.ts'
 import { type Router, v1Router } from '../http/router.ts'
-import { chatCompletions } from '../http/v1/chat-completions.ts'
 import { chatQuote } from '../http/v1/chat-quote.ts'
+import { type CompletionEndpoint, completions } from '../http/v1/completions.ts'
+import { CHATS } from '../http/v1/endpoint.ts'
 import { keyIntrospect } from '../http/v1/key-introspect.ts'
 import { listModels, oneModel } from '../http/v1/models.ts'
 import { listUsage, oneUsage, type UsagePage } from '../http/v1/usage.ts'
@@ -310,7 +312,7 @@ function endpoints({ store, catalog }: OpenedStore, reply: ResponseNeeds, stages
     waitingPerOwnerMax: bounds.usageListsPerAccountWaitingMax,
   })
   return [
-    chatCompletions(chatNeeds),
+    ...COMPLETIONS.map(endpoint => completions(endpoint, chatNeeds)),
     chatQuote(chatNeeds),
     listModels(entering),
     oneModel(entering),
@@ -319,6 +321,11 @@ function endpoints({ store, catalog }: OpenedStore, reply: ResponseNeeds, stages
     oneUsage(entering),
   ]
 }
+
+// What is answered by a provider, by the dialect that its callers speak.
+const COMPLETIONS: readonly CompletionEndpoint[] = [
+  { endpoint: 'chat.completions', path: CHATS, scope: 'chat.completions', dialect: CHAT },
+]
 
 const ODD_SETTLEMENTS = {
   corrected: 'row was recovered before it was settled; applied as a correction',

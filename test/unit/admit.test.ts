@@ -192,6 +192,7 @@ function callNow(): Call {
     path: '/v1/models',
     query: '',
     authorizations: [`Bearer svc_live_${'a'.repeat(43)}`],
+    apiKeys: [],
     address: parseAddress('192.0.2.1'),
     receivedAt: systemClock.now(),
     startedMs: systemClock.monotonic(),

@@ -42,6 +42,27 @@ test('a key that was displaced and cached again is evicted with all of its secre
   assert.deepEqual([await fixture.ask('key', 'a'), await fixture.ask('key', 'b')], [false, false])
 })
 
+test('a key may come as a bearer token, as x-api-key, or as both', async () => {
+  const secret = secretOf('key')
+  const other = secretOf('other')
+  const accepted = [
+    { authorizations: [`Bearer ${secret}`], apiKeys: [] },
+    { authorizations: [], apiKeys: [secret] },
+    { authorizations: [`bearer ${secret}`], apiKeys: [secret] },
+  ]
+  for (const sent of accepted) assert.equal(await openFixture().send(sent), 'key')
+
+  const ambiguous = [
+    { authorizations: [`Bearer ${secret}`, `Bearer ${secret}`], apiKeys: [] },
+    { authorizations: [], apiKeys: [secret, secret] },
+    { authorizations: [`Bearer ${secret}`], apiKeys: [other] },
+    { authorizations: ['Basic abc'], apiKeys: [secret] },
+  ]
+  for (const sent of ambiguous) await assert.rejects(openFixture().send(sent), isRefusal('duplicate_authorization'))
+  await assert.rejects(openFixture().send({ authorizations: [], apiKeys: [] }), isRefusal('invalid_api_key'))
+  await assert.rejects(openFixture().send({ authorizations: [], apiKeys: ['x'] }), isRefusal('invalid_api_key'))
+})
+
 test('a valid uncached key is looked up while its address has thousands of unknown ones waiting', async () => {
   const valid = secretOf('valid')
   const hash = digest('sha256', valid)
@@ -119,6 +140,10 @@ function openFixture() {
   })
   return {
     forget: authenticate.forget,
+    async send(credentials: Pick<Call, 'authorizations' | 'apiKeys'>): Promise<string> {
+      keyIds.push('key')
+      return (await authenticate.authenticate({ ...callWith(''), ...credentials })).caller.key.id
+    },
     async ask(keyId: string, secret = ''): Promise<boolean> {
       keyIds.push(keyId)
       return (await authenticate.authenticate(callWith(secretOf(`${keyId}${secret}`)))).isCached
@@ -138,9 +163,14 @@ function callWith(secret: string, address = '192.0.2.1'): Call {
     path: '/v1/models',
     query: '',
     authorizations: [`Bearer ${secret}`],
+    apiKeys: [],
     address: parseAddress(address),
     receivedAt: systemClock.now(),
     startedMs: systemClock.monotonic(),
     client: { gone: false, onGone: () => () => undefined, onCancelled: () => () => undefined },
   }
+}
+
+function isRefusal(code: string): (error: unknown) => boolean {
+  return error => error instanceof Refusal && error.code === code
 }

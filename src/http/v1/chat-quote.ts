@@ -1,5 +1,6 @@
 // POST /v1/chat/completions/quote: the body of a chat, answered with its cost and the planned targets.
 import type { EndpointRule } from '../../admit/authorize.ts'
+import { parseChat } from '../../chat/parse-request.ts'
 import { type Quote, type QuoteNeeds, quote } from '../../chat/quote.ts'
 import { formatCredits } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
@@ -8,10 +9,10 @@ import { isoSecond } from '../../domain/wire-time.ts'
 import type { Served } from '../../telemetry/request-log.ts'
 import type { BodyMemory } from '../body-memory.ts'
 import { commonHeaders, costHeader, type RequestContext, type ResponseNeeds, sendJson } from '../response.ts'
-import { type ChatBodyNeeds, readChat } from './chat-completions.ts'
+import { type BodyNeeds, readChat } from './completions.ts'
 import { exactly, type V1Endpoint } from './endpoint.ts'
 
-export type ChatQuoteNeeds = QuoteNeeds & ChatBodyNeeds & { readonly bodies: BodyMemory; readonly reply: ResponseNeeds }
+export type ChatQuoteNeeds = QuoteNeeds & BodyNeeds & { readonly bodies: BodyMemory; readonly reply: ResponseNeeds }
 
 const rule: EndpointRule = {
   endpoint: 'chat.completions.quote',
@@ -27,7 +28,7 @@ export function chatQuote(needs: ChatQuoteNeeds): V1Endpoint {
 async function serve(ctx: RequestContext, pass: Pass, needs: ChatQuoteNeeds): Promise<Served> {
   const body = needs.bodies.open(pass.caller.account.id)
   try {
-    const chat = await readChat(ctx, body.reserve, needs)
+    const chat = await readChat(ctx, parseChat, body.reserve, needs)
     const quoted = await quote(pass, rule, chat, needs)
     const headers = [...commonHeaders(ctx, undefined, needs.reply), ...costHeader(0n, needs.reply)]
     sendJson(ctx, 200, JSON.stringify(quoteObject(quoted, pass, needs)), headers)

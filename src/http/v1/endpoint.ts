@@ -1,6 +1,7 @@
 // An endpoint under /v1 as the router sees it: a path, an admission rule, and a handler for admitted requests.
 import type { EndpointRule } from '../../admit/authorize.ts'
 import { type Reserved, type ReserveNeeds, reserve } from '../../admit/reserve.ts'
+import type { ErrorWriter } from '../../dialects/dialect.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import type { Served } from '../../telemetry/request-log.ts'
 import { commonHeaders, costHeader, type RequestContext, type ResponseNeeds, sendJson } from '../response.ts'
@@ -13,6 +14,8 @@ export type V1Endpoint = {
   // The part of the path after the endpoint's own, or undefined if it is another path.
   match(path: string): string | undefined
   serve(ctx: RequestContext, pass: Pass, rest: string): Promise<Served>
+  // The shape of its errors, if not OpenAI's.
+  readonly errorBody?: ErrorWriter
 }
 
 export function exactly(path: string): (candidate: string) => string | undefined {

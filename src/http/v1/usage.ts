@@ -102,8 +102,8 @@ function timeOf(name: string, text: string | undefined): number | undefined {
   return at
 }
 
-function endpointOf(text: string | undefined): Endpoint | 'all' {
-  if (text === undefined) return 'chat.completions'
+function endpointOf(text: string | undefined): Endpoint | 'all' | undefined {
+  if (text === undefined) return undefined
   if (text === 'all' || (ENDPOINTS as readonly string[]).includes(text)) return text as Endpoint | 'all'
   throw wrong('endpoint', `must be one of all, ${ENDPOINTS.join(', ')}`)
 }

@@ -1,6 +1,6 @@
 // Checks the sums of hours and days: they must match the rows that exist, and stand for the rows of dropped hours.
 import type { Nano } from '../../domain/credits.ts'
-import { bucketOf, DAY_HOURS, HOUR_MS, hourOf } from '../../domain/usage.ts'
+import { bucketOf, DAY_HOURS, HOUR_MS, hourOf, isBilled } from '../../domain/usage.ts'
 import { DIMENSIONS, SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
 import { NAMES_MAX, TOO_MANY } from '../sql/usage/hour-totals.ts'
 import { type AuditCounts, accountSums, keySums, type Pass, type PassRow, type Sums } from './counts.ts'
@@ -102,7 +102,7 @@ export function findInHour(book: HourBook, row: PassRow, counts: AuditCounts): v
   }
   addSums(hour.found, found, DIMENSIONS)
   const took = Number(row.finished_at) - Number(row.created_at)
-  const isTimed = row.endpoint === 'chat.completions' && row.outcome === 'completed' && took >= 0
+  const isTimed = isBilled(row.endpoint) && row.outcome === 'completed' && took >= 0
   if (isTimed) addDurations(hour.found, { bucket: BigInt(bucketOf(took)), requests: 1n })
 }
 

@@ -1,7 +1,7 @@
 // The long pass over the usage rows: checks every row and collects the sums that balances are compared with.
 import { priceSnapshot, readPriceSnapshot } from '../../domain/catalog.ts'
 import { costOf, type Nano, type Prices } from '../../domain/credits.ts'
-import { OUTCOMES } from '../../domain/usage.ts'
+import { isBilled, OUTCOMES } from '../../domain/usage.ts'
 import { readTokens } from '../billing/usage-binders.ts'
 import { select, TOKEN_COLUMNS, type UsageColumnName } from '../billing/usage-columns.ts'
 import { type AuditCounts, accountSums, keySums, type Pass, type PassRow, type Sums } from './counts.ts'
@@ -64,7 +64,7 @@ function stateFits(row: PassRow): boolean {
 }
 
 function mayCost(row: PassRow): boolean {
-  return row.endpoint === 'chat.completions' && row.outcome !== 'refused' && row.outcome !== 'upstream_failed'
+  return isBilled(row.endpoint) && row.outcome !== 'refused' && row.outcome !== 'upstream_failed'
 }
 
 // A row without output and charge needs no price; all others must match to the last nano-credit.

@@ -74,7 +74,8 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     const state = { upstreamId: null as string | null }
     let stream: ResponseStream | undefined
     const abort = () => stream?.abort()
-    const reader = jsonReader(listener, setup, state, {
+    const readerSetup = upstreamRequest.chat.dialect === 'chat' ? setup : onEventLoop(setup)
+    const reader = jsonReader(listener, readerSetup, state, {
       accountId: upstreamRequest.accountId,
       memory: needs.memory,
       large: needs.large,
@@ -116,6 +117,12 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
       onSent: upstreamRequest.onSent,
     }
   }
+}
+
+// An answer that is translated to another dialect must be read as a whole.
+function onEventLoop<Setup extends WireBounds>(setup: Setup): Setup {
+  const { packageAnswerBytesMax: bytesMax } = setup
+  return { ...setup, answerBytesMax: bytesMax, answerInlineBytesMax: bytesMax }
 }
 
 // By the provider's name of the model; most do not have it in the path.

@@ -76,6 +76,7 @@ export function jsonReader(
       const text = textOf(body)
       const verdict = guardText(text, { depthMax: DEPTH_MAX, membersMax: setup.answerInlineMembersMax })
       if (verdict === 'too_many') {
+        if (setup.answerInlineBytesMax >= setup.answerBytesMax) throw invalidResponse('too many members')
         readLarge()
         return
       }

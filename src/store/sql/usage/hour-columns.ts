@@ -1,4 +1,5 @@
 // The dimensions and summands of roll-ups, written once for rows, hours and days.
+import { BILLED_ENDPOINTS } from '../../../domain/usage.ts'
 import { TOKEN_COLUMNS } from '../../billing/usage-columns.ts'
 import { int, type Param, type Row, type Tx } from '../sql.ts'
 
@@ -34,8 +35,10 @@ export const ROW_SUMMANDS: Readonly<Record<SumColumn, string>> = {
 
 export const ERROR_OUTCOMES = `('refused', 'upstream_failed', 'upstream_broke')`
 
-// Rows that count for the duration of chats: the completed ones.
-export const TIMED = `endpoint = 'chat.completions' AND outcome = 'completed' AND finished_at >= created_at`
+export const BILLED = `endpoint IN (${BILLED_ENDPOINTS.map(name => `'${name}'`).join(', ')})`
+
+// Rows that count for the duration of requests: the completed ones.
+export const TIMED = `${BILLED} AND outcome = 'completed' AND finished_at >= created_at`
 export const ROW_MS = 'finished_at - created_at'
 
 // Writes sums: which hour or day is to be made with which version, and many rows by few statements.

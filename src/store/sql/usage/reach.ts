@@ -7,6 +7,7 @@ import type { UsageFilter, UsageSpan } from '../../contract/operator.ts'
 import type { Conditions } from '../conditions.ts'
 import { int, type Sql, text } from '../sql.ts'
 import { ID_SLACK_MS, timeOfId } from '../time-order.ts'
+import { BILLED } from './hour-columns.ts'
 import { TOO_MANY, WITHOUT_TOTALS } from './hour-totals.ts'
 import { type Part, partsOf, type Source, type Span, sourceOf } from './parts.ts'
 
@@ -140,7 +141,7 @@ function narrowSums(filter: UsageFilter, { asked }: Source, unit: string): void 
   })
 }
 
-// The filter of a report, the same for rows and for sums: chats, unless the endpoint says otherwise.
+// The filter of a report, the same for rows and for sums: billed endpoints, unless the filter names another.
 
 // The conditions on model and provider, each `?` standing for the requested value.
 type Asking = { readonly model: string; readonly provider: string }
@@ -151,5 +152,6 @@ export function narrow(asked: Conditions, filter: UsageSpan, { model, provider }
   asked.add(model, ...Array<string | undefined>(model.split('?').length - 1).fill(filter.model))
   asked.add(provider, filter.provider)
   asked.add('outcome = ?', filter.outcome)
-  if (filter.endpoint !== 'all') asked.add('endpoint = ?', filter.endpoint ?? 'chat.completions')
+  if (filter.endpoint === undefined) asked.add(BILLED)
+  else if (filter.endpoint !== 'all') asked.add('endpoint = ?', filter.endpoint)
 }

@@ -14,7 +14,11 @@ import classes from './usage-filters.module.css'
 
 // A record, so that a new endpoint in the domain is a type error here.
 const ENDPOINTS: Readonly<Record<Endpoint | 'all', string>> = {
-  'chat.completions': 'chat',
+  'chat.completions': 'chat completions',
+  messages: 'messages',
+  responses: 'responses',
+  embeddings: 'embeddings',
+  'messages.count_tokens': 'token counts',
   'chat.completions.quote': 'quotes',
   models: 'models',
   'key.introspect': 'key introspection',

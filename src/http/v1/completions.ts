@@ -1,12 +1,15 @@
-// POST /v1/chat/completions: reads and validates the body of an admitted call and runs it.
+// The endpoints that are answered by a provider, one for each dialect: reads and validates the body of an admitted call and runs
+// it.
+import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EndpointRule } from '../../admit/authorize.ts'
 import { complete, type GatewayNeeds } from '../../chat/complete.ts'
-import { parseChat } from '../../chat/parse-request.ts'
+import type { DialectEdges } from '../../dialects/dialect.ts'
 import type { Chat } from '../../domain/chat.ts'
 import type { Nano } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
-import { MODEL_NAME_MAX, storable } from '../../domain/usage.ts'
+import type { Scope } from '../../domain/key.ts'
+import { type BILLED_ENDPOINTS, MODEL_NAME_MAX, storable } from '../../domain/usage.ts'
 import type { CoarseTimers } from '../../lib/coarse-timers.ts'
 import type { Served } from '../../telemetry/request-log.ts'
 import type { BodyMemory } from '../body-memory.ts'
@@ -15,10 +18,10 @@ import { jsonSink, type Pace } from '../json-sink.ts'
 import { readBody } from '../request.ts'
 import type { RequestContext, ResponseNeeds } from '../response.ts'
 import { sseSink } from '../sse-sink.ts'
-import { CHATS, exactly, type V1Endpoint } from './endpoint.ts'
+import { exactly, type V1Endpoint } from './endpoint.ts'
 
-export type ChatNeeds = GatewayNeeds &
-  ChatBodyNeeds & {
+export type CompletionNeeds = GatewayNeeds &
+  BodyNeeds & {
     readonly bodies: BodyMemory
     readonly reply: ResponseNeeds
     readonly pace: Pace
@@ -28,30 +31,47 @@ export type ChatNeeds = GatewayNeeds &
     readonly explainHeader: string
   }
 
-const rule: EndpointRule = {
-  endpoint: 'chat.completions',
-  method: 'POST',
-  scope: 'chat.completions',
-  evenIfSuspended: false,
+export type CompletionEndpoint = {
+  readonly endpoint: (typeof BILLED_ENDPOINTS)[number]
+  readonly path: string
+  readonly scope: Scope
+  readonly dialect: DialectEdges
 }
 
-export function chatCompletions(needs: ChatNeeds): V1Endpoint {
-  return { rule, match: exactly(CHATS), serve: (ctx, pass) => serve(ctx, pass, needs) }
+export function completions(
+  { endpoint, path, scope, dialect }: CompletionEndpoint,
+  needs: CompletionNeeds,
+): V1Endpoint {
+  const rule: EndpointRule = { endpoint, method: 'POST', scope, evenIfSuspended: false }
+  return {
+    rule,
+    match: exactly(path),
+    serve: (ctx, pass) => serve(ctx, pass, rule, dialect, needs),
+    errorBody: dialect.error,
+  }
 }
 
-async function serve(ctx: RequestContext, pass: Pass, needs: ChatNeeds): Promise<Served> {
+async function serve(
+  ctx: RequestContext,
+  pass: Pass,
+  rule: EndpointRule,
+  dialect: DialectEdges,
+  needs: CompletionNeeds,
+): Promise<Served> {
   const body = needs.bodies.open(pass.caller.account.id)
   let stream = false
   try {
-    const read = readChat(ctx, body.reserve, needs)
+    const read = readChat(ctx, dialect.parse, body.reserve, needs)
     const chat = read instanceof Promise ? await read : read
     pass.modelRequested = storable(chat.model, MODEL_NAME_MAX)
     pass.stream = stream = chat.stream
     const connection = {
       sink(model: { readonly id: string }, outputCap: number | null) {
         const { reply, pace, timers } = needs
-        const setup = { ctx, model: model.id, explain: wantsExplanation(ctx, needs), outputCap, reply, pace, timers }
-        return chat.stream ? sseSink(setup, chat.includeUsage) : jsonSink(setup)
+        const { requestId, receivedAt } = ctx.call
+        const opened = { requestId, receivedAt, chat, model: model.id, explain: wantsExplanation(ctx, needs) }
+        const setup = { ctx, outputCap, reply, pace, timers }
+        return chat.stream ? sseSink(setup, dialect.stream(opened)) : jsonSink(setup, dialect.whole(opened))
       },
       booked(cost: Nano) {
         ctx.booked = cost
@@ -81,11 +101,11 @@ async function serve(ctx: RequestContext, pass: Pass, needs: ChatNeeds): Promise
   }
 }
 
-function wantsExplanation(ctx: RequestContext, { explainAllowed, explainHeader }: ChatNeeds): boolean {
+function wantsExplanation(ctx: RequestContext, { explainAllowed, explainHeader }: CompletionNeeds): boolean {
   return explainAllowed && ctx.req.headers[explainHeader] === '1'
 }
 
-export type ChatBodyNeeds = {
+export type BodyNeeds = {
   readonly bodyBytesMax: number
   readonly bodyTimeoutMs: number
   readonly jsonDepthMax: number
@@ -95,9 +115,11 @@ export type ChatBodyNeeds = {
 // A promise only if the body is one.
 export function readChat(
   ctx: RequestContext,
+  parse: DialectEdges['parse'],
   reserve: (bytes: number) => void,
-  needs: ChatBodyNeeds,
+  needs: BodyNeeds,
 ): Chat | Promise<Chat> {
+  const { headers } = ctx.req
   requireJson(ctx.req)
   const bytes = readBody(ctx.req, ctx.res, {
     bytesMax: needs.bodyBytesMax,
@@ -105,22 +127,38 @@ export function readChat(
     timers: needs.timers,
     reserve,
   })
+  const read = (whole: Buffer) => withSession(parseJsonObject(whole, needs.jsonDepthMax, 'kept'), headers)
   if (bytes instanceof Promise) {
-    return bytes.then(whole => (whole.length > LARGE_BODY_BYTES ? parseInTurns(whole, needs) : parse(whole, needs)))
+    return bytes.then(whole =>
+      whole.length > LARGE_BODY_BYTES
+        ? inTurns(
+            () => read(whole),
+            body => parse(body, headers),
+          )
+        : parse(read(whole), headers),
+    )
   }
-  return parse(bytes, needs)
+  return parse(read(bytes), headers)
 }
 
-function parse(whole: Buffer, { jsonDepthMax }: ChatBodyNeeds): Chat {
-  return parseChat(parseJsonObject(whole, jsonDepthMax, 'kept'))
+// Some clients name the session in a header.
+function withSession(body: Record<string, unknown>, headers: IncomingHttpHeaders): Record<string, unknown> {
+  const session = headers['x-session-id'] ?? headers['x-session-affinity']
+  if (typeof session === 'string' && session !== '') body.session_id ??= session.slice(0, SESSION_CHARS_MAX)
+  return body
 }
+
+const SESSION_CHARS_MAX = 1024
 
 // Each step over megabytes has its own turn of the event loop, so that others are served in between.
-async function parseInTurns(whole: Buffer, { jsonDepthMax }: ChatBodyNeeds): Promise<Chat> {
+async function inTurns(
+  read: () => Record<string, unknown>,
+  parse: (body: Record<string, unknown>) => Chat,
+): Promise<Chat> {
   await nextTurn()
-  const body = parseJsonObject(whole, jsonDepthMax, 'kept')
+  const body = read()
   await nextTurn()
-  const chat = parseChat(body)
+  const chat = parse(body)
   await nextTurn()
   return chat
 }
