@@ -180,24 +180,41 @@ async function retry(failed: readonly Result[]): Promise<readonly Result[]> {
   )
 }
 
-function report({ job, passed, seconds, tests, output }: Result, isVerbose: boolean): void {
+function report({ job, passed, seconds, cpuSeconds, tests, output }: Result, isVerbose: boolean): void {
   const name = `${job.file}${job.note ?? ''}`
   if (isVerbose || !passed) process.stdout.write(`\n${output.trimEnd()}\n`)
-  process.stdout.write(`${passed ? '✔' : '✖'} ${name} (${tests} tests, ${seconds.toFixed(1)} s)\n`)
-}
-
-function summarize(results: readonly Result[]): void {
-  const slowest = [...results].sort((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)
-  const tests = results.reduce((sum, result) => sum + result.tests, 0)
-  if (isAll) list('Slowest', slowest)
   process.stdout.write(
-    `\n${results.length} ${results.length === 1 ? 'file' : 'files'}, ${tests} tests, ${secondsSince(started)} s\n`,
+    `${passed ? '✔' : '✖'} ${name} (${tests} tests, ${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s CPU)\n`,
   )
 }
 
-function list(title: string, results: readonly Result[]): void {
+function summarize(results: readonly Result[]): void {
+  const most = (figure: (result: Result) => number) =>
+    [...results].sort((a, b) => figure(b) - figure(a)).slice(0, SLOWEST)
+  const sum = (figure: (result: Result) => number) => results.reduce((sum, result) => sum + figure(result), 0)
+  if (isAll) {
+    list(
+      'Slowest',
+      most(({ seconds }) => seconds),
+    )
+    list(
+      'Most processor time',
+      most(({ cpuSeconds }) => cpuSeconds),
+      ({ cpuSeconds }) => cpuSeconds,
+    )
+  }
+  const files = `${results.length} ${results.length === 1 ? 'file' : 'files'}`
+  const cpu = sum(({ cpuSeconds }) => cpuSeconds).toFixed(0)
+  process.stdout.write(
+    `\n${files}, ${sum(({ tests }) => tests)} tests, ${secondsSince(started)} s, ${cpu} s of processor time\n`,
+  )
+}
+
+function list(title: string, results: readonly Result[], figure = ({ seconds }: Result) => seconds): void {
   if (results.length === 0) return
-  const lines = results.map(({ job, seconds }) => `  ${seconds.toFixed(1).padStart(6)} s  ${job.file}${job.note ?? ''}`)
+  const lines = results.map(
+    result => `  ${figure(result).toFixed(1).padStart(6)} s  ${result.job.file}${result.job.note ?? ''}`,
+  )
   process.stdout.write(`\n${title}:\n${lines.join('\n')}\n`)
 }
 

@@ -1,4 +1,5 @@
-// Runs test files, each in a process of its own, several at once, and reports how long each took and whether it passed.
+// Runs test files, each in a process of its own, several at once, and reports how long each took, how much processor time it used
+// and whether it passed.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
@@ -16,6 +17,8 @@ export type Result = {
   readonly job: Job
   readonly passed: boolean
   readonly seconds: number
+  // Of the file and of the processes that it started and waited for. Zero where the system does not tell.
+  readonly cpuSeconds: number
   readonly tests: number
   // What the file printed: every test with its outcome and time, and the errors.
   readonly output: string
@@ -23,8 +26,8 @@ export type Result = {
 
 // A test that takes longer has failed. Its file, which leftovers could keep alive forever, is ended a little later by the preload.
 const TEST_MS_MAX = 300_000
-const DEADLINE = new URL('deadline.ts', import.meta.url).href
-const NODE_ARGS = ['--import', DEADLINE, `--test-timeout=${TEST_MS_MAX}`, '--test-reporter=spec']
+const PRELOAD = new URL('file-preload.ts', import.meta.url).href
+const NODE_ARGS = ['--import', PRELOAD, `--test-timeout=${TEST_MS_MAX}`, '--test-reporter=spec']
 
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
@@ -76,7 +79,8 @@ async function runJob(job: Job): Promise<Result> {
     job,
     passed: code === 0,
     seconds: (performance.now() - started) / 1000,
+    cpuSeconds: Number(/^cpu seconds ([\d.]+)$/m.exec(stderr)?.[1] ?? 0),
     tests: Number(/^ℹ tests (\d+)$/m.exec(stdout)?.[1] ?? 0),
-    output: stdout + stderr,
+    output: stdout + stderr.replace(/^cpu seconds .*\n/m, ''),
   }
 }
