@@ -2,11 +2,12 @@
 // complete and documented.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { Agent, type IncomingMessage, request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { standardConfig, startGateway } from '../support/gateway.ts'
 import { type FuzzedRequest, fuzzedRequest } from '../support/http-fuzz.ts'
+import { Agent, request } from '../support/node-http.ts'
 import { assertCommonHeaders, assertRefusal, CODES, type Code, type Seen } from '../support/refusal.ts'
 import { assertChatCompletion, assertChunk } from '../support/schemas.ts'
 import { parseSse } from '../support/sse.ts'

@@ -1,8 +1,9 @@
 // A small HTTP load balancer in front of nodes: polls /ready of each, sends requests round-robin to those that are
 // ready, and retries nothing, so that every fault of a node reaches the client.
 import { once } from 'node:events'
-import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Agent, createServer, request } from './node-http.ts'
 
 export type Balancer = AsyncDisposable & {
   readonly url: string

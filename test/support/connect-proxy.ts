@@ -1,9 +1,10 @@
 // An HTTP proxy that tunnels by CONNECT, requires a password, and records its requests. Names that end in `.test` lead
 // to this machine, so that a client that resolves them itself fails.
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { createServer } from './node-http.ts'
 
 export type ConnectProxy = AsyncDisposable & {
   readonly port: number

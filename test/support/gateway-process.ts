@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
+import { httpCall } from './http-call.ts'
 
 export type ServerProcess = {
   readonly pid: number
@@ -140,7 +141,7 @@ async function answers(url: string): Promise<boolean> {
 
 async function statusOf(url: string): Promise<number | undefined> {
   try {
-    return (await fetch(url, { signal: AbortSignal.timeout(1000) })).status
+    return (await httpCall(url, { timeoutMs: 1000 })).status
   } catch {
     return undefined
   }

@@ -2,7 +2,6 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { stringify } from 'yaml'
 import { freePort } from './free-port.ts'
 import { runProcess, type ServerProcess, startProcess } from './gateway-process.ts'
 import { type Answer, httpCall, type Loose } from './http-call.ts'
@@ -120,7 +119,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       readyTimeoutMs: options.readyTimeoutMs ?? 60_000,
       lines,
     })
-  const writeConfig = (config: object) => writeFile(configFile, stringify(config))
+  // JSON is YAML too, and needs no package in each test process.
+  const writeConfig = (config: object) => writeFile(configFile, JSON.stringify(config, null, 2))
 
   if (options.config !== undefined) await writeConfig(options.config)
   let server: ServerProcess

@@ -1,6 +1,7 @@
 // One HTTP call on node:http with the whole answer in memory: unlike fetch it keeps trailers and duplicate headers.
 import { once } from 'node:events'
-import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { Agent, request } from './node-http.ts'
 import { parseSse, type SseBody } from './sse.ts'
 
 // JSON of unknown shape that reads without casts: `answer.body.error?.code`.

@@ -1,8 +1,9 @@
 // Load on a gateway: callers that send the next request as soon as the last one is answered, JSON and streams in turn, and that record
 // what they received even when the server dies.
 import { once } from 'node:events'
-import { Agent, type IncomingMessage, request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Gateway } from './gateway.ts'
+import { Agent, request } from './node-http.ts'
 
 // `cost` only of an answer that was complete: a JSON body to its end, a stream to its [DONE] and trailer.
 export type SeenResponse = { readonly requestId: string; readonly status: number; cost: string | undefined }

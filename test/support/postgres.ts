@@ -5,7 +5,6 @@ import { randomUUID } from 'node:crypto'
 import { chownSync, existsSync, globSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import pg from 'pg'
 import { installPackages } from './install.ts'
 import { until } from './until.ts'
 
@@ -50,6 +49,8 @@ async function dump(url: string, schema: string): Promise<string> {
 }
 
 async function run(url: string, text: string): Promise<readonly string[]> {
+  // Loaded only where a test uses Postgres.
+  const { default: pg } = await import('pg')
   const client = new pg.Client({ connectionString: url })
   // A stopping server may send a notice between two queries, which nothing else would handle.
   client.on('error', () => undefined)

@@ -1,7 +1,8 @@
 // Reads an event stream the way a client does: a whole body for assertions, or event by event from an open request.
 import { once } from 'node:events'
-import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions'
+import { request } from './node-http.ts'
 
 // Our additions to OpenAI's chunk.
 export type StreamChunk = ChatCompletionChunk & {

@@ -1,9 +1,10 @@
 // A scripted OpenAI-compatible provider with a journal: tests set its behaviour, and read afterwards what it received.
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { readChatBody } from './chat-body.ts'
+import { createServer } from './node-http.ts'
 import type { JournalEntry } from './upstream-journal.ts'
 import type { Plan } from './upstream-plan.ts'
 import { answer } from './upstream-response.ts'

@@ -1,7 +1,6 @@
 // Reads what the gateway booked, and repeats the contract's arithmetic, so that the gateway's own is not tested against
 // itself.
 import { setTimeout } from 'node:timers/promises'
-import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import type { Gateway } from './gateway.ts'
 import type { Loose } from './http-call.ts'
 
@@ -89,11 +88,4 @@ export function credits(amount: bigint): string {
 export function promptBound(messages: readonly object[], ...more: readonly unknown[]): number {
   const bytes = [messages, ...more].reduce<number>((sum, part) => sum + Buffer.byteLength(JSON.stringify(part)), 0)
   return bytes + 16 * messages.length
-}
-
-// The same if the account cannot afford the bytes and the model's tokenizer is not OpenAI's: one and a half times the
-// tokens, plus one for each text.
-export function countedBound(messages: readonly { readonly content: string }[]): number {
-  const tokens = countTokens(messages.map(({ content }) => content).join('\n'))
-  return Math.ceil((tokens + messages.length) * 1.5) + 16 * messages.length
 }

@@ -1,10 +1,11 @@
 // A vendor of any protocol: answers every request with given bytes, and records the requests. For answers in their
 // vendor's documented format, where no mock reports cached or reasoning tokens.
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
+import { createServer } from './node-http.ts'
 
 export type VendorAnswer = {
   readonly status?: number

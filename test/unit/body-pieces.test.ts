@@ -1,7 +1,6 @@
 // A body takes as much memory as it is long, however small its pieces are, and none once its caller has left.
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
-import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
@@ -10,6 +9,7 @@ import { Refusal } from '../../src/domain/refusal.ts'
 import type { HttpRequest, HttpResponse } from '../../src/http/http-types.ts'
 import { readBody } from '../../src/http/request.ts'
 import type { CoarseTimers } from '../../src/lib/coarse-timers.ts'
+import { createServer } from '../support/node-http.ts'
 
 const BYTES = 300_000
 const text = Buffer.from(Array.from({ length: BYTES }, (_, i) => String.fromCharCode(97 + (i % 26))).join(''))

@@ -2,11 +2,12 @@
 // end after everything before it.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Feed, requestFeed } from '../../src/http/feed.ts'
+import { createServer } from '../support/node-http.ts'
 import { until } from '../support/until.ts'
 
 const MIB = 1024 * 1024

@@ -1,11 +1,12 @@
 // Every request that the express path accepts, Node's parser reads in the same way; anything ambiguous, or more than
 // one plain request, is left to Node.
 import assert from 'node:assert/strict'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { requestReader } from '../../src/http/express/request-parser.ts'
+import { createServer } from '../support/node-http.ts'
 
 const LINE = 'POST /x HTTP/1.1\r\n'
 const read = requestReader('POST', '/x', { headersMax: 8, headerBytesMax: 400, bytesMax: 4000 })

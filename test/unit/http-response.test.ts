@@ -1,12 +1,12 @@
 // Responses are parsed the same for any split, as Node's own client does; ambiguous ones are refused, and nothing is
 // read past a response's end.
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { BadResponse } from '../../src/upstream/connection-failure.ts'
 import { responseParser } from '../../src/upstream/http1/response-parser.ts'
+import { request } from '../support/node-http.ts'
 
 type Seen = { status: number; headers: Record<string, string>; body: string; ended: boolean; reusable: boolean }
 

@@ -1,10 +1,11 @@
 // Revoke and expiry: no new request starts, on any connection; requests admitted before finish, unless the operator
 // ends them.
 import assert from 'node:assert/strict'
-import { Agent, type IncomingMessage, request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { type Gateway, standardConfig, startGateway } from '../../support/gateway.ts'
+import { Agent, request } from '../../support/node-http.ts'
 import { assertRefusal } from '../../support/refusal.ts'
 import { until } from '../../support/until.ts'
 import { startUpstream } from '../../support/upstream.ts'

@@ -5,11 +5,12 @@ import { test } from 'node:test'
 import { countTokens as older } from 'gpt-tokenizer/encoding/cl100k_base'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { PATIENT_COUNTS, withBounds } from '../../support/bounds.ts'
+import { countedBound } from '../../support/counted-bound.ts'
 import { openFixture } from '../../support/fixture.ts'
 import type { NewKey } from '../../support/gateway.ts'
 import { httpCall, type Loose } from '../../support/http-call.ts'
 import { standardConfig, standardModel } from '../../support/standard-config.ts'
-import { balanceOf, countedBound, credits, nano, promptBound, settledRow } from '../../support/usage.ts'
+import { balanceOf, credits, nano, promptBound, settledRow } from '../../support/usage.ts'
 
 const PROSE = 'The quick brown fox jumps over the lazy dog, and nobody is surprised. '.repeat(40)
 const HINDI = 'नमस्ते दुनिया, यह एक परीक्षण है। '.repeat(40)

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PATIENT_COUNTS, withBounds } from '../../support/bounds.ts'
+import { countedBound } from '../../support/counted-bound.ts'
 import { openFixture } from '../../support/fixture.ts'
 import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
-import { countedBound, credits, nano, promptBound, settledRow } from '../../support/usage.ts'
+import { credits, nano, promptBound, settledRow } from '../../support/usage.ts'
 
 const passthrough = ['thinking', 'reasoning', 'thinking_budget']
 // Priced per request only.

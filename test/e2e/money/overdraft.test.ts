@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PATIENT_COUNTS, withBounds } from '../../support/bounds.ts'
+import { countedBound } from '../../support/counted-bound.ts'
 import { openFixture } from '../../support/fixture.ts'
 import type { NewKey } from '../../support/gateway.ts'
 import { standardConfig } from '../../support/standard-config.ts'
-import { balanceOf, countedBound, credits, nano, promptBound } from '../../support/usage.ts'
+import { balanceOf, credits, nano, promptBound } from '../../support/usage.ts'
 
 const { gateway, upstream } = await openFixture(standardConfig, withBounds(PATIENT_COUNTS))
 const messages = [{ role: 'user', content: 'Say hello' }]

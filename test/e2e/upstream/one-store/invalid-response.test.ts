@@ -2,11 +2,11 @@
 // caller or another address.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { test } from 'node:test'
 import { FORGETFUL, withBounds } from '../../../support/bounds.ts'
 import { openFixture } from '../../../support/fixture.ts'
+import { createServer } from '../../../support/node-http.ts'
 import { standardConfig, standardModel, standardProvider } from '../../../support/standard-config.ts'
 import type { Plan } from '../../../support/upstream-plan.ts'
 import { settledRow } from '../../../support/usage.ts'
