@@ -1,15 +1,15 @@
 // The cache of open rows: each in one slot, and never one for another.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openRows } from '../../src/store/billing/open-rows.ts'
 import type { UsageRecord } from '../../src/store/billing/transitions.ts'
-import { openRows } from '../../src/store/sqlite/unit-of-work.ts'
 
 function page(requestId: string): UsageRecord {
   return { requestId, state: 'open', accountId: 'a', keyId: 'k', hold: 1n, cost: 0n, checkpoint: null, createdAt: 0 }
 }
 
 test('a row is found by its id until it is removed', () => {
-  const rows = openRows()
+  const rows = openRows<UsageRecord>()
   const row = page('req-00a1')
   rows.remember(row)
   assert.equal(rows.recall('req-00a1'), row)
@@ -19,7 +19,7 @@ test('a row is found by its id until it is removed', () => {
 })
 
 test('of two rows for one slot the later has it, and they are never confused', () => {
-  const rows = openRows()
+  const rows = openRows<UsageRecord>()
   const later = page('b-00a1')
   rows.remember(page('a-00a1'))
   rows.remember(later)
@@ -30,7 +30,7 @@ test('of two rows for one slot the later has it, and they are never confused', (
 })
 
 test('ids that do not end in digits have a slot too', () => {
-  const rows = openRows()
+  const rows = openRows<UsageRecord>()
   const row = page('odd-zzzz')
   rows.remember(row)
   assert.equal(rows.recall('odd-zzzz'), row)
@@ -38,7 +38,7 @@ test('ids that do not end in digits have a slot too', () => {
 })
 
 test('nothing is cached after clear', () => {
-  const rows = openRows()
+  const rows = openRows<UsageRecord>()
   rows.remember(page('req-00a1'))
   rows.remember(page('req-ffff'))
   rows.clear()

@@ -1,10 +1,11 @@
 // Billing on Postgres: a batch of reservations, settlements and checkpoints in one transaction, by the rules of transitions.ts,
 // under the row locks of its unit of work.
 import type { BatchResult } from '../billing/group-commit.ts'
+import { openRows } from '../billing/open-rows.ts'
 import { applyOp, type BillingOp, type BillingResult } from '../billing/transitions.ts'
 import { type Lease, lastBatch } from './lease.ts'
 import { hasLostConnection, isOurOwn, isRefusedValue, isWorthAnotherTry, type PostgresSql, SHARE_HOURS } from './sql.ts'
-import { openPostgresUnitOfWork } from './unit-of-work.ts'
+import { openPostgresUnitOfWork, type RowOwner } from './unit-of-work.ts'
 import { renewPlans } from './writes.ts'
 
 type Results = readonly BatchResult<BillingResult>[]
@@ -18,6 +19,7 @@ const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; ${SHARE_HOURS}`
 
 export function postgresBilling(sql: PostgresSql, lease: Lease) {
   let batches = 0
+  const owners = openRows<RowOwner>()
 
   // A batch whose connection broke is run again. If that happened after its commit was sent, the next run first checks whether
   // the node's own row has its number, which nobody else can have written. By then it has waited for the locks of the previous
@@ -55,7 +57,11 @@ export function postgresBilling(sql: PostgresSql, lease: Lease) {
         const renewed = renewPlans(client)
         const begun = client.query(BEGIN)
         const batch = ++batches
-        const [unit] = await Promise.all([openPostgresUnitOfWork(client, ops, { lease, batch }), begun, renewed])
+        const [unit] = await Promise.all([
+          openPostgresUnitOfWork(client, ops, { lease, batch, owners }),
+          begun,
+          renewed,
+        ])
         if (course.unsure !== undefined && (await lastBatch(client, lease)) === course.unsure.batch) {
           await client.query('ROLLBACK')
           return course.unsure.results

@@ -3,6 +3,7 @@
 // by the CHECKs of the schema. See docs/decisions/postgres-billing.md.
 import type { PoolClient } from 'pg'
 import { HOUR_MS, hourOf } from '../../domain/usage.ts'
+import type { OpenRows } from '../billing/open-rows.ts'
 import {
   ACCOUNT_COLUMNS,
   KEY_COLUMNS,
@@ -22,40 +23,51 @@ export type PostgresUnitOfWork = UnitOfWork & {
   writeBack(): Promise<void>
 }
 
-// `batch` is a number that this node uses only once.
-export type UnitOfWorkDeps = { readonly lease: Lease; readonly batch: number }
+// Whose a row is, which never changes.
+export type RowOwner = { readonly requestId: string; readonly accountId: string; readonly keyId: string }
+
+export type UnitOfWorkDeps = {
+  readonly lease: Lease
+  // A number that this node uses only once.
+  readonly batch: number
+  // Of rows that this node has opened and not closed: their accounts and keys need not be looked up before they are locked.
+  readonly owners: OpenRows<RowOwner>
+}
 
 export async function openPostgresUnitOfWork(
   client: PoolClient,
   ops: readonly BillingOp[],
-  { lease, batch }: UnitOfWorkDeps,
+  { lease, batch, owners }: UnitOfWorkDeps,
 ): Promise<PostgresUnitOfWork> {
   const ask = async (name: string, statement: string, values: unknown[]) =>
     (await client.query<Row>({ name: planName(client, name), text: statement, values })).rows
-  const touched = whatIsTouched(ops, await abandonedRows(client, ops, lease))
+  const touched = whatIsTouched(ops, await abandonedRows(client, ops, lease), owners)
   // Pipelined: the server executes them in order.
   const [accounts, keys, { now, claimedUntil, rows }] = await Promise.all([
     lockAccounts(touched, ask),
     lockKeys(touched, ask),
     readRows(touched.rowIds, ask),
   ])
-  const before = new Map([...accounts.values(), ...keys.values()].map(record => [record, { ...record }]))
   const changes = noChanges(lease, batch, now)
 
   return {
     now,
-    account: id => accounts.get(id),
-    key: id => keys.get(id),
+    account: id => accounts.get(id)?.record,
+    key: id => keys.get(id)?.record,
     row: requestId => rows.get(requestId),
     abandoned: () => touched.abandoned.flatMap(id => openOnly(rows.get(id))),
     changes(createdAt) {
       if (createdAt < claimedUntil) changes.hours.add(hourOf(createdAt))
     },
 
-    insertOpen: row => changes.insertOpen(row),
+    insertOpen(row) {
+      changes.insertOpen(row)
+      owners.remember({ requestId: row.facts.requestId, accountId: row.facts.accountId, keyId: row.facts.keyId })
+    },
     insertClosed: row => changes.insertClosed(row),
     closeRow(row, to, bill) {
       rows.set(row.requestId, closed(row, to, bill))
+      owners.forget(row.requestId)
       changes.close(row.state, to, bill)
     },
     correct: (accountId, requestId, amount) => changes.correct(accountId, requestId, amount),
@@ -67,9 +79,8 @@ export async function openPostgresUnitOfWork(
     touch: (hash, at) => changes.touch(hash, at),
 
     async writeBack() {
-      for (const record of accounts.values())
-        if (record.dirty) changes.account(record, before.get(record) as AccountRecord)
-      for (const record of keys.values()) if (record.dirty) changes.key(record, before.get(record) as KeyRecord)
+      for (const { record, before } of accounts.values()) if (record.dirty) changes.account(record, before)
+      for (const { record, before } of keys.values()) if (record.dirty) changes.key(record, before)
       await writeChanges(client, changes)
     },
   }
@@ -81,6 +92,8 @@ type Touched = {
   readonly accountIds: ReadonlySet<string>
   readonly keyIds: ReadonlySet<string>
   readonly rowIds: readonly string[]
+  // Those whose accounts and keys are not known.
+  readonly unknownIds: readonly string[]
   readonly abandoned: readonly string[]
 }
 
@@ -89,28 +102,45 @@ async function abandonedRows(client: PoolClient, ops: readonly BillingOp[], leas
   return []
 }
 
-function whatIsTouched(ops: readonly BillingOp[], abandoned: readonly string[]): Touched {
+function whatIsTouched(ops: readonly BillingOp[], abandoned: readonly string[], owners: OpenRows<RowOwner>): Touched {
   const accountIds = new Set<string>()
   const keyIds = new Set<string>()
   const rowIds = [...abandoned]
-  for (const op of ops) {
-    if (op.do === 'reserve') {
-      accountIds.add(op.ask.facts.accountId)
-      keyIds.add(op.ask.facts.keyId)
-    } else if (op.do === 'settle') rowIds.push(op.bill.requestId)
-    else if (op.do === 'checkpoint') rowIds.push(op.mark.requestId)
+  const unknownIds = [...abandoned]
+
+  function touch({ accountId, keyId }: RowOwner): void {
+    accountIds.add(accountId)
+    keyIds.add(keyId)
   }
-  return { accountIds, keyIds, rowIds, abandoned }
+
+  function touchRow(requestId: string): void {
+    rowIds.push(requestId)
+    const owner = owners.recall(requestId)
+    if (owner === undefined) unknownIds.push(requestId)
+    else touch(owner)
+  }
+
+  for (const op of ops) {
+    if (op.do === 'reserve') touch(op.ask.facts)
+    else if (op.do === 'settle') touchRow(op.bill.requestId)
+    else if (op.do === 'checkpoint') touchRow(op.mark.requestId)
+  }
+  return { accountIds, keyIds, rowIds, unknownIds, abandoned }
 }
 
-async function lockAccounts({ accountIds, rowIds }: Touched, ask: Ask): Promise<ReadonlyMap<string, AccountRecord>> {
-  const locked = await ask('hot-accounts', LOCK_ACCOUNTS, [[...accountIds], rowIds])
-  return new Map(locked.map(row => [text(row.id), readAccountRecord(row)]))
+// A record as it is changed, and as it was read.
+type Locked<Kept> = ReadonlyMap<string, { readonly record: Kept; readonly before: Kept }>
+
+function lockedOf<Kept extends { readonly id: string }>(rows: readonly Row[], read: (row: Row) => Kept): Locked<Kept> {
+  return new Map(rows.map(row => [text(row.id), { record: read(row), before: read(row) }]))
 }
 
-async function lockKeys({ keyIds, rowIds }: Touched, ask: Ask): Promise<ReadonlyMap<string, KeyRecord>> {
-  const locked = await ask('hot-keys', LOCK_KEYS, [[...keyIds], rowIds])
-  return new Map(locked.map(row => [text(row.id), readKeyRecord(row)]))
+async function lockAccounts({ accountIds, unknownIds }: Touched, ask: Ask): Promise<Locked<AccountRecord>> {
+  return lockedOf(await ask('hot-accounts', LOCK_ACCOUNTS, [[...accountIds], unknownIds]), readAccountRecord)
+}
+
+async function lockKeys({ keyIds, unknownIds }: Touched, ask: Ask): Promise<Locked<KeyRecord>> {
+  return lockedOf(await ask('hot-keys', LOCK_KEYS, [[...keyIds], unknownIds]), readKeyRecord)
 }
 
 // Id by id, each in its own partition: a list of ids would be searched in all of them. The OFFSET keeps the planner from turning
@@ -120,7 +150,7 @@ function rowsOf(ids: string): string {
     CROSS JOIN LATERAL (SELECT * FROM usage WHERE request_id = ids.id OFFSET 0) u`
 }
 
-// A settlement knows only its request. The owner of a row never changes, so it may be read before anything is locked. The key's
+// A settlement knows only its request, which another node may have opened. The owner of a row never changes, so it may be read before anything is locked. The key's
 // own row is locked too, although nothing here changes it: a revoke waits until the rows of this batch are committed, or this
 // batch waits and finds the key revoked.
 const LOCK_ACCOUNTS = `SELECT ${ACCOUNT_COLUMNS} FROM account WHERE id IN (SELECT unnest($1::text[])

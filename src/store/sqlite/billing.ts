@@ -2,12 +2,13 @@
 // transitions.ts. Balances are in memory and in the journal; about once a second the journal is applied to the tables.
 import type { Failpoint } from '../../lib/failpoint.ts'
 import type { BatchResult } from '../billing/group-commit.ts'
-import { applyOp, type BillingOp, type BillingResult } from '../billing/transitions.ts'
+import { openRows } from '../billing/open-rows.ts'
+import { applyOp, type BillingOp, type BillingResult, type UsageRecord } from '../billing/transitions.ts'
 import { applyJournal } from './journal.ts'
 import { recordCache } from './record-cache.ts'
 import type { SqliteSql } from './sql.ts'
 import { billingStatements } from './statements.ts'
-import { openRows, openUnitOfWork, StaleCache } from './unit-of-work.ts'
+import { openUnitOfWork, StaleCache } from './unit-of-work.ts'
 
 export type BillingOptions = {
   // Beyond this many entries the journal is applied early: readers of balances and the next start would notice.
@@ -22,7 +23,7 @@ export type BillingOptions = {
 export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOptions = {}) {
   const { journalMax = 8192, recordsMax = 16_384, onForeignWrite, failpoint } = options
   const run = billingStatements(sql)
-  const open = openRows()
+  const open = openRows<UsageRecord>()
   const records = recordCache(run)
   const uses = new Map<string, number>()
   // In memory, since nobody else claims hours: a batch must not pay for something this rare.

@@ -4,6 +4,7 @@
 // docs/decisions/sqlite-billing.md and docs/decisions/balance-journal.md.
 import type { Nano } from '../../domain/credits.ts'
 import { hourOf, type RequestFacts } from '../../domain/usage.ts'
+import type { OpenRows } from '../billing/open-rows.ts'
 import { readUsageRecord } from '../billing/records.ts'
 import type { UnitOfWork, UsageRecord } from '../billing/transitions.ts'
 import type { Row } from '../sql/sql.ts'
@@ -18,7 +19,7 @@ export class StaleCache extends Error {}
 type UnitOfWorkDeps = {
   readonly run: BillingStatements
   readonly owner: string
-  readonly open: OpenRows
+  readonly open: OpenRows<UsageRecord>
   readonly records: RecordCache
   // When secrets were last used; written with the balances.
   readonly uses: Map<string, number>
@@ -89,35 +90,4 @@ function abandonedRows(run: BillingStatements, owner: string, live: ReadonlySet<
 function readRow(run: BillingStatements, requestId: string): UsageRecord | undefined {
   const row = run.row.get(requestId)
   return row === undefined ? undefined : readUsageRecord(row as Row)
-}
-
-// A cache of open rows by request id: a fixed number of slots, each for one row. The slot follows from the last digits of the id,
-// which are random; on a collision the later row has it, and the other is read from the database. Not a Map: every id would
-// become an internalised string and stay until a full collection, and so would everything still in the tables that a Map has
-// outgrown.
-type OpenRows = ReturnType<typeof openRows>
-
-const DIGITS = 4
-const PLACES = 16 ** DIGITS
-
-export function openRows() {
-  const records = new Array<UsageRecord | undefined>(PLACES).fill(undefined)
-  const placeOf = (requestId: string): number => Number.parseInt(requestId.slice(-DIGITS), 16) & (PLACES - 1)
-
-  return {
-    remember(record: UsageRecord): void {
-      records[placeOf(record.requestId)] = record
-    },
-    recall(requestId: string): UsageRecord | undefined {
-      const record = records[placeOf(requestId)]
-      return record?.requestId === requestId ? record : undefined
-    },
-    forget(requestId: string): void {
-      const place = placeOf(requestId)
-      if (records[place]?.requestId === requestId) records[place] = undefined
-    },
-    clear(): void {
-      records.fill(undefined)
-    },
-  }
 }

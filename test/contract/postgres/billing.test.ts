@@ -40,6 +40,40 @@ if (postgres !== undefined) {
     )
   })
 
+  test('a batch takes as many statements for thirty accounts as for one, and settles rows that another node opened', async () => {
+    await using fixture = await openFixture(make, 1_000_000n)
+    const { accounts, keys, billing } = fixture.store
+    const other = (await fixture.another()).billing
+    const tenants = Array.from({ length: 30 }, (_, i) => ({ accountId: `a${i}`, keyId: `k${i}` }))
+    for (const [i, { accountId, keyId }] of tenants.entries()) {
+      await accounts.create({ id: accountId, name: accountId }, ACTOR)
+      const id = `01900000-0000-7000-8000-${String(i).padStart(12, '0')}`
+      await accounts.addCredits({ id, accountId, amount: 1000n, note: null, idempotencyKey: id }, ACTOR)
+      await keys.create({ ...newKey(keyId), accountId }, ACTOR)
+    }
+    const one = { accountId: 'acct', keyId: 'key' }
+    const chats = async (name: string, node: typeof billing, tenantOf: (i: number) => typeof one) => {
+      const ids = tenants.map((_, i) => `${name}-${i}`)
+      const asks = ids.map((id, i) => fixture.ask(id, { facts: { ...fixture.ask(id).facts, ...tenantOf(i) } }))
+      const reserving = await statementsOf(() => Promise.all(asks.map(ask => billing.reserve(ask))))
+      const settling = await statementsOf(() => Promise.all(ids.map(id => node.settle(bill(id, { prompt: 1 })))))
+      return [reserving, settling]
+    }
+    await chats('warm', billing, () => one)
+
+    const ofOne = await chats('one', billing, () => one)
+    const ofMany = await chats('many', billing, i => tenants[i] ?? one)
+    const elsewhere = await chats('elsewhere', other, i => tenants[i] ?? one)
+
+    // Each is one batch; some of them also forget old plans.
+    assert.ok(
+      [...ofOne, ...ofMany, ...elsewhere].every(count => count === 6 || count === 7),
+      `${ofOne} ${ofMany}`,
+    )
+    const balances = await Promise.all(tenants.map(async ({ accountId }) => (await accounts.get(accountId))?.balance))
+    assert.ok(balances.every(balance => balance?.available === 998n && balance.held === 0n && balance.spent === 2n))
+  })
+
   // The statements of a chat are planned with the first rows, and keep that plan until the tables are analysed or the
   // plans are renewed.
   for (const [tables, statement] of [
@@ -372,4 +406,20 @@ function copies(table: string, count: number): string {
     'available', 0, 'held', 0, 'spent', 0, 'owed', 0)`
   return `INSERT INTO ${table} SELECT (jsonb_populate_record(NULL::${table}, to_jsonb(t) || ${own})).*
     FROM (SELECT * FROM ${table} LIMIT 1) t, generate_series(1, ${count}) n`
+}
+
+// What the driver is given meanwhile.
+async function statementsOf(work: () => Promise<unknown>): Promise<number> {
+  const { query } = pg.Client.prototype
+  let count = 0
+  pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+    count += 1
+    return Reflect.apply(query, this, args)
+  } as typeof query
+  try {
+    await work()
+  } finally {
+    pg.Client.prototype.query = query
+  }
+  return count
 }
