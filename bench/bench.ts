@@ -9,13 +9,14 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Form } from './answer-reader.ts'
 import { CONTESTANTS } from './contestants.ts'
+import { hotAccounts } from './hot-account.ts'
 import { findNginx, installNginx } from './nginx.ts'
 import { startPostgres } from './postgres.ts'
 import { measureRounds, type Plan } from './rounds.ts'
 import { EMBEDDED, ONE_SLOW, startScale } from './scale.ts'
 import { measureStartup } from './startup.ts'
 import { boundText, isWithin, measuredText, type Report, type Results, reportOf } from './table.ts'
-import { tenanted } from './tenants.ts'
+import { type Tenanted, tenanted } from './tenants.ts'
 import { LIMITED_TENANTS, sampleText, tenantReport } from './tenants-table.ts'
 import { BEFORE, ON_DISK, ROOT, turnpike, turnpikeBefore } from './turnpike.ts'
 
@@ -35,6 +36,8 @@ const HELP = `npm run bench -- [options]
   --tenants LIST       only Turnpike: what a JSON chat costs when the keys in use belong to that many accounts, one key
                        each, drawn at random: 1,1000,10000,100000; on the embedded store
   --postgres           with --tenants: on Postgres, whose data is where TMPDIR is
+  --hot-account        only Turnpike: one account called through three nodes on Postgres and Redis, and for comparison
+                       through one node, and 1,000 accounts through both; data is where TMPDIR is
   --profile            profile Turnpike; print with: node bench/profile.ts FOLDER
   --help`
 
@@ -51,8 +54,8 @@ async function main(): Promise<void> {
     console.log(HELP)
     return
   }
-  const { scale, before, tenants } = options
-  const names = scale || before !== undefined || tenants !== undefined ? [] : options.contestants.split(',')
+  const { scale, before, tenants, 'hot-account': hot } = options
+  const names = scale || hot || before !== undefined || tenants !== undefined ? [] : options.contestants.split(',')
   const named = CONTESTANTS.filter(({ name }) => names.includes(name.toLowerCase().replaceAll(' ', '-')))
   if (named.length !== names.length) throw new Error(`--contestants: unknown name in ${options.contestants}`)
   if (before !== undefined) named.push(turnpikeBefore(resolve(before)), turnpike)
@@ -92,7 +95,8 @@ async function main(): Promise<void> {
 
 async function measure(plan: Plan, options: Options): Promise<readonly Report[]> {
   const { scale, before, tenants } = options
-  if (tenants !== undefined) return [await measureTenants(plan, countsOf(tenants), options)]
+  if (options['hot-account']) return [await measureTenants(plan, await hotAccounts(), true)]
+  if (tenants !== undefined) return [await measureTenantCounts(plan, countsOf(tenants), options)]
   if (scale) return (await measureScale(plan)).map(reportOf)
   return [reportOf(before === undefined ? await measureBesideNginx(plan) : await measureBefore(plan))]
 }
@@ -121,11 +125,15 @@ async function measureScale(plan: Plan): Promise<readonly Results[]> {
   ]
 }
 
-async function measureTenants(plan: Plan, counts: readonly number[], options: Options): Promise<Report> {
+async function measureTenantCounts(plan: Plan, counts: readonly number[], options: Options): Promise<Report> {
   const { before, postgres: onPostgres } = options
   const postgres = onPostgres ? await startPostgres() : undefined
   postgres?.place('others')
   const gateways = tenanted(counts, before === undefined ? undefined : resolve(before), postgres)
+  return measureTenants(plan, gateways, onPostgres)
+}
+
+async function measureTenants(plan: Plan, gateways: readonly Tenanted[], onPostgres: boolean): Promise<Report> {
   const samples = await measureRounds({
     ...plan,
     contestants: gateways,
@@ -149,6 +157,7 @@ function readOptions() {
       profile: flag,
       scale: flag,
       postgres: flag,
+      'hot-account': flag,
       help: flag,
       only: { type: 'string', default: 'json,streams' },
       before: { type: 'string' },
@@ -181,7 +190,9 @@ function countOf(name: string, text: string): number {
   return count
 }
 
-function checkTenants({ tenants, scale, postgres, gate }: Options): void {
+function checkTenants({ tenants, scale, postgres, gate, before, 'hot-account': hot }: Options): void {
+  if (hot && (tenants !== undefined || scale || before !== undefined || gate))
+    throw new Error('--hot-account excludes --tenants, --scale, --before and --gate')
   if (tenants === undefined && postgres) throw new Error('--postgres needs --tenants')
   if (tenants === undefined) return
   if (scale) throw new Error('--scale and --tenants exclude each other')

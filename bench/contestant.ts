@@ -20,6 +20,8 @@ export type Running = {
   readonly port: number
   readonly paths: Readonly<Record<Form, string>>
   readonly headers: Readonly<Record<string, string>>
+  // Further nodes of the same installation, among which the connections are spread.
+  readonly others?: readonly Pick<Running, 'pid' | 'port'>[]
   // How many keys the requests are drawn from; without it all have the same headers.
   readonly tenants?: number
   // Where its store is not one of its own threads.

@@ -7,7 +7,8 @@ import { answerReader, type Form } from './answer-reader.ts'
 import { tenantSecret } from './tenant-keys.ts'
 
 export type Load = {
-  readonly port: number
+  // The connections are spread among them.
+  readonly ports: readonly number[]
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly form: Form
@@ -38,7 +39,7 @@ function run(load: Load): Promise<LoadReport> {
   const { promise, resolve } = Promise.withResolvers<LoadReport>()
   const nextRequest = requestsOf(load)
   const latencies = new Float64Array(load.requests)
-  const sockets = Array.from({ length: load.connections }, open)
+  const sockets = Array.from({ length: load.connections }, (_, i) => open(load.ports[i % load.ports.length] ?? 0))
   const deadline = setTimeout(() => finish(`not done after ${RUN_SECONDS_MAX} s`), RUN_SECONDS_MAX * 1000)
   const startedAt = performance.now()
   let sent = 0
@@ -48,8 +49,8 @@ function run(load: Load): Promise<LoadReport> {
   let openCount = load.connections
   return promise
 
-  function open() {
-    const socket = connect({ port: load.port, host: '127.0.0.1', noDelay: true })
+  function open(port: number) {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     let sentAt = 0
     let waiting = false
     const read = answerReader(load.form, fault => {

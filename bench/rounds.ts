@@ -31,7 +31,7 @@ export type Plan = {
 }
 
 type Bench = { readonly plan: Plan; readonly generators: readonly ChildProcess[]; readonly upstreamPort: number }
-type Target = Pick<Running, 'port' | 'paths' | 'headers' | 'tenants'>
+type Target = Pick<Running, 'port' | 'others' | 'paths' | 'headers' | 'tenants'>
 
 export async function measureRounds(plan: Plan): Promise<ReadonlyMap<string, readonly Sample[]>> {
   const script = (name: string) => [process.execPath, join(import.meta.dirname, name)]
@@ -103,10 +103,15 @@ async function runRound(bench: Bench, entrants: readonly Entrant[], direct: Targ
   }
   for (const [entrant, measured] of measures) {
     const addedP50Us = plan.alone ? await measureAlone(bench, entrant, direct) : Number.NaN
-    const sample = { ...measured, residentMb: residentMb(entrant.running.pid), addedP50Us }
+    const sample = { ...measured, residentMb: residentMbOf(entrant.running), addedP50Us }
     entrant.samples.push(sample)
     plan.onSample?.(entrant.contestant.name, sample)
   }
+}
+
+// Of all nodes.
+function residentMbOf({ pid, others = [] }: Running): number {
+  return others.reduce((sum, other) => sum + residentMb(other.pid), residentMb(pid))
 }
 
 async function measureAlone(bench: Bench, entrant: Entrant, direct: Target): Promise<number> {
@@ -209,10 +214,11 @@ async function tryToDrive(
   { form, connections, requests, inTurn }: Asked,
   processes = 1,
 ): Promise<Driven> {
-  const { port, headers, paths, tenants } = target
+  const { port, others = [], headers, paths, tenants } = target
+  const ports = [port, ...others.map(other => other.port)]
   const driving = generators.slice(0, processes).map((generator, i) => {
     const share = Math.floor(requests / processes) + (i < requests % processes ? 1 : 0)
-    const load: Load = { port, headers, path: paths[form], form, connections, requests: share, tenants, inTurn }
+    const load: Load = { ports, headers, path: paths[form], form, connections, requests: share, tenants, inTurn }
     return ask<LoadReport>(generator, load)
   })
   const reports = await Promise.all(driving)

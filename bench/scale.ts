@@ -2,11 +2,11 @@
 // and as two workers. The databases have production settings and run on the cores of the load.
 
 import { ENCRYPTION_KEY } from '../test/support/gateway.ts'
-import { startRedis } from '../test/support/redis.ts'
 import type { Contestant, Running } from './contestant.ts'
 import { childrenOf } from './cpu.ts'
 import { startPostgres } from './postgres.ts'
-import { type Core, pin } from './processes.ts'
+import type { Core } from './processes.ts'
+import { startPlacedRedis } from './redis.ts'
 import { checkSlowCores, SLOW_CORE, type SlowCore, slowCore } from './slow-cores.ts'
 import { startTurnpike } from './turnpike.ts'
 
@@ -26,8 +26,7 @@ export type Scale = {
 export async function startScale(): Promise<Scale> {
   checkSlowCores()
   const postgres = await startPostgres()
-  const redis = await startRedis()
-  const redisPid = Number(/process_id:(\d+)/.exec(String(await redis.command('INFO', 'server')))?.[1])
+  const redis = await startPlacedRedis()
   const shared = async () => ({
     DATABASE_URL: await postgres.freshDatabase(),
     REDIS_URL: redis.url,
@@ -49,7 +48,7 @@ export async function startScale(): Promise<Scale> {
     ],
     placeDatabases(on) {
       postgres.place(on)
-      pin(on, redisPid)
+      redis.place(on)
     },
   }
 }

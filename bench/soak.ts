@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   async function load(more: Pick<Load, 'form' | 'connections' | 'requests'>): Promise<LoadReport & Watched> {
     const { port, headers, paths } = gateway
     const watched = watch(gateway)
-    const report = await ask<LoadReport>(closed, { port, headers, path: paths[more.form], ...more })
+    const report = await ask<LoadReport>(closed, { ports: [port], headers, path: paths[more.form], ...more })
     sent += more.requests
     answered += report.completed
     return { ...report, ...(await watched.stop()) }

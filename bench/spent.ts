@@ -12,13 +12,18 @@ export type Counters = {
   readonly written: number
 }
 
-export function countersOf({ pid, database }: Running): Counters {
+export function countersOf({ pid, others = [], database }: Running): Counters {
+  const pids = [pid, ...others.map(other => other.pid)]
   return {
-    cpu: cpuSeconds(pid),
-    threads: threadCpuSeconds(pid),
+    cpu: sum(pids.map(cpuSeconds)),
+    threads: new Map(pids.flatMap(each => [...threadCpuSeconds(each)])),
     database: database === undefined ? 0 : cpuSeconds(database.pid),
-    written: writtenBytes(pid) + (database === undefined ? 0 : writtenBytes(database.pid)),
+    written: sum(pids.map(writtenBytes)) + (database === undefined ? 0 : writtenBytes(database.pid)),
   }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
 }
 
 export type Spent = Pick<Measure, 'cpuUs' | 'loopUs' | 'storeUs' | 'writtenKb'>
@@ -28,10 +33,10 @@ export async function spentSince(before: Counters, running: Running, requests: n
   const { cpu, threads } = countersOf(running)
   await running.database?.checkpoint()
   const after = countersOf(running)
-  const main = String(running.pid)
+  const mains = [running, ...(running.others ?? [])].map(({ pid }) => String(pid))
   const used = new Map([...threads].map(([thread, seconds]) => [thread, seconds - (before.threads.get(thread) ?? 0)]))
-  const loop = used.get(main) ?? Number.NaN
-  used.delete(main)
+  const loop = sum(mains.map(main => used.get(main) ?? Number.NaN))
+  for (const main of mains) used.delete(main)
   // Besides the main thread none works as much as the embedded store's.
   const store = running.database === undefined ? Math.max(...used.values()) : after.database - before.database
   const us = (seconds: number) => (seconds / requests) * 1e6

@@ -25,13 +25,16 @@ export function tenantSecret(tenant: number): string {
   return PREFIX + String(tenant).padStart(SECRET_CHARS, '0')
 }
 
-// By the code of the checkout that will run on it, whose schema may be another.
-export async function seedTenants(root: string, place: StorePlace, tenants: number): Promise<void> {
-  if ('folder' in place) await seedSqlite(root, place.folder, tenants)
-  else await seedPostgres(root, place.url, tenants)
+// By the code of the checkout that will run on it, whose schema may be another. With fewer accounts than tenants, the keys of the
+// last tenants belong to the first account.
+export async function seedTenants(root: string, place: StorePlace, tenants: number, accounts = tenants): Promise<void> {
+  if ('folder' in place) await seedSqlite(root, place.folder, { tenants, accounts })
+  else await seedPostgres(root, place.url, { tenants, accounts })
 }
 
-async function seedSqlite(root: string, folder: string, tenants: number): Promise<void> {
+type Counts = { readonly tenants: number; readonly accounts: number }
+
+async function seedSqlite(root: string, folder: string, counts: Counts): Promise<void> {
   const { DATABASE_FILE } = await load<typeof import('../src/store/sqlite/lock.ts')>(root, 'sqlite/lock')
   const { openSqlite } = await load<typeof import('../src/store/sqlite/sqlite.ts')>(root, 'sqlite/sqlite')
   const { sqliteSql } = await load<typeof import('../src/store/sqlite/sql.ts')>(root, 'sqlite/sql')
@@ -41,12 +44,12 @@ async function seedSqlite(root: string, folder: string, tenants: number): Promis
   await migrated.close()
   const sql = sqliteSql(path, await clockOf(root))
   sql.db.exec('PRAGMA synchronous = OFF')
-  await createTenants(root, sql, tenants)
+  await createTenants(root, sql, counts)
   sql.close()
 }
 
 // Vacuumed and analysed at once: otherwise the server would do it during the rounds.
-async function seedPostgres(root: string, url: string, tenants: number): Promise<void> {
+async function seedPostgres(root: string, url: string, counts: Counts): Promise<void> {
   const { openPostgres } = await load<typeof import('../src/store/postgres/postgres.ts')>(root, 'postgres/postgres')
   const { openPostgresSql, POSTGRES_BOUNDS } = await load<typeof import('../src/store/postgres/sql.ts')>(
     root,
@@ -57,13 +60,14 @@ async function seedPostgres(root: string, url: string, tenants: number): Promise
   await migrated.close()
   const bounds = { ...POSTGRES_BOUNDS, statementTimeoutMs: NO_TIMEOUT_MS, answerTimeoutMs: NO_TIMEOUT_MS }
   const sql = await openPostgresSql({ url, clock, bounds, isHot: true })
-  await createTenants(root, sql, tenants)
+  await createTenants(root, sql, counts)
   await sql.run('VACUUM ANALYZE')
   await sql.close()
 }
 
-async function createTenants(root: string, sql: Sql, tenants: number): Promise<void> {
+async function createTenants(root: string, sql: Sql, { tenants, accounts }: Counts): Promise<void> {
   const { sqlRepositories } = await load<typeof import('../src/store/sql/repositories.ts')>(root, 'sql/repositories')
+  const ids = Array.from({ length: accounts }, () => newId('acct'))
   for (let first = 0; first < tenants; first += TENANTS_IN_ONE_COMMIT) {
     const end = Math.min(first + TENANTS_IN_ONE_COMMIT, tenants)
     await sql.transaction(async tx => {
@@ -71,18 +75,26 @@ async function createTenants(root: string, sql: Sql, tenants: number): Promise<v
       const repositories = sqlRepositories({ ...tx, transaction: work => work(tx) })
       for (let tenant = first; tenant < end; tenant += TENANTS_AT_ONCE) {
         const several = Array.from({ length: Math.min(TENANTS_AT_ONCE, end - tenant) }, (_, i) => tenant + i)
-        await Promise.all(several.map(each => createTenant(repositories, each)))
+        await Promise.all(
+          several.map(async each => {
+            const accountId = ids[each]
+            if (accountId !== undefined) await createAccount(repositories, accountId, each)
+            await createKey(repositories, accountId ?? ids[0] ?? '', each)
+          }),
+        )
       }
     })
   }
 }
 
-async function createTenant({ accounts, keys }: Repositories, tenant: number): Promise<void> {
-  const accountId = newId('acct')
-  const name = `tenant ${tenant}`
-  await accounts.create({ id: accountId, name }, ACTOR)
+async function createAccount({ accounts }: Repositories, accountId: string, tenant: number): Promise<void> {
+  await accounts.create({ id: accountId, name: `tenant ${tenant}` }, ACTOR)
   const credits = { id: randomUUIDv7(), accountId, amount: FUNDS, note: null, idempotencyKey: 'bench' }
   await accounts.addCredits(credits, ACTOR)
+}
+
+async function createKey({ keys }: Repositories, accountId: string, tenant: number): Promise<void> {
+  const name = `tenant ${tenant}`
   const secret = tenantSecret(tenant)
   const hash = createHash('sha256').update(secret).digest('hex')
   const stored = { hash, prefix: PREFIX, last4: secret.slice(-4) }
