@@ -6,7 +6,7 @@ import type { Listen } from '../config/config.ts'
 import { openApp } from '../http/app.ts'
 import { addressStandingOf } from '../http/client-ip.ts'
 import { type HttpServer, httpServer } from '../http/server.ts'
-import { CHATS } from '../http/v1/endpoint.ts'
+import { PLAYGROUND_PATHS } from '../http/v1/endpoint.ts'
 import { packageRoot } from '../lib/version.ts'
 import type { ServerContext } from './context.ts'
 import type { Drain } from './drain.ts'
@@ -67,7 +67,7 @@ export async function openListeners(
     const others = adminApp.routing
     // The dashboard's playground may only talk to its own origin: chats are served here too, by the same router.
     const onlyChats = async (req: IncomingMessage, res: ServerResponse) =>
-      req.url === CHATS ? v1.router(req, res) : others(req, res)
+      PLAYGROUND_PATHS.has(req.url) ? v1.router(req, res) : others(req, res)
     const adminServer = httpServer({
       ...serverNeeds,
       v1: onlyChats,

@@ -14,7 +14,7 @@ import type { ResponseNeeds } from '../http/response.ts'
 import { type Router, v1Router } from '../http/router.ts'
 import { chatQuote } from '../http/v1/chat-quote.ts'
 import { type CompletionEndpoint, completions } from '../http/v1/completions.ts'
-import { CHATS } from '../http/v1/endpoint.ts'
+import { COMPLETION_PATHS } from '../http/v1/endpoint.ts'
 import { keyIntrospect } from '../http/v1/key-introspect.ts'
 import { listModels, oneModel } from '../http/v1/models.ts'
 import { listUsage, oneUsage, type UsagePage } from '../http/v1/usage.ts'
@@ -324,7 +324,7 @@ function endpoints({ store, catalog }: OpenedStore, reply: ResponseNeeds, stages
 
 // What is answered by a provider, by the dialect that its callers speak.
 const COMPLETIONS: readonly CompletionEndpoint[] = [
-  { endpoint: 'chat.completions', path: CHATS, scope: 'chat.completions', dialect: CHAT },
+  { endpoint: 'chat.completions', path: COMPLETION_PATHS.chat, scope: 'chat.completions', dialect: CHAT },
 ]
 
 const ODD_SETTLEMENTS = {

@@ -9,7 +9,7 @@ import { requestReader } from '../../src/http/express/request-parser.ts'
 import { createServer } from '../support/node-http.ts'
 
 const LINE = 'POST /x HTTP/1.1\r\n'
-const read = requestReader('POST', '/x', { headersMax: 8, headerBytesMax: 400, bytesMax: 4000 })
+const read = requestReader('POST', ['/x', '/y'], { headersMax: 8, headerBytesMax: 400, bytesMax: 4000 })
 const reading = (text: string) => read(Buffer.from(text, 'latin1'))
 
 test('a complete request is parsed: names in lower case, values trimmed', () => {
@@ -20,6 +20,14 @@ test('a complete request is parsed: names in lower case, values trimmed', () => 
   assert.deepEqual({ ...headers }, { host: 'a', 'x-odd': 'b  c', empty: '', 'content-length': '5' })
   assert.equal(body.toString(), 'hello')
   assert.deepEqual(rest, { method: 'POST', url: '/x', httpVersion: '1.1', closes: false })
+})
+
+test('a request for another of the paths, or with a query, is parsed', () => {
+  for (const url of ['/y', '/x?beta=true', '/y?', '/x?a=/?"%20~']) {
+    const found = reading(`POST ${url} HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello`)
+    assert.ok(typeof found === 'object', url)
+    assert.deepEqual([found.url, found.headers.host, found.body.toString()], [url, 'a', 'hello'])
+  }
 })
 
 test("the caller's wish to close the connection is read in any notation", () => {
@@ -50,7 +58,10 @@ const sized = (headers: string) => `${LINE}Host: a\r\nContent-Length: 5\r\n${hea
 const OTHERS: Readonly<Record<string, string>> = {
   'another method': sized('').replace('POST', 'GET'),
   'another path': sized('').replace('/x', '/x/y'),
-  'a query': sized('').replace('/x', '/x?y'),
+  'a query with a space': sized('').replace('/x', '/x?y z'),
+  'a query with a fragment': sized('').replace('/x', '/x?y#z'),
+  'a query with a control character': sized('').replace('/x', '/x?y\u0001'),
+  'a query of another version': sized('').replace('/x HTTP/1.1', '/x?y HTTP/1.0'),
   'another version': sized('').replace('1.1', '1.0'),
   'a line feed alone': sized('').replaceAll('\r\n', '\n'),
   'no Host': sized('').replace('Host', 'Hos'),
@@ -83,7 +94,7 @@ for (const [what, text] of Object.entries(OTHERS)) {
 }
 
 test('sixteen thousand spaces take linear time', () => {
-  const huge = requestReader('POST', '/x', { headersMax: 8, headerBytesMax: 20_000, bytesMax: 40_000 })
+  const huge = requestReader('POST', ['/x', '/y'], { headersMax: 8, headerBytesMax: 20_000, bytesMax: 40_000 })
   const startedAt = performance.now()
 
   assert.equal(huge(Buffer.from(sized(`A:${' '.repeat(16_000)}\u0001\r\n`), 'latin1')), 'other')
@@ -131,16 +142,17 @@ test('every parsed request is parsed by Node as the same request and nothing els
   const field = fc.tuple(name, fc.constantFrom(':', ': ', ' :'), value, end).map(parts => parts.join(''))
   const body = fc.constantFrom('hello', 'hello', 'hello', 'hell', '', 'hello!', '{}\r\n\r\n')
   const usual = fc.constantFrom('Host: a\r\n', 'Host: a\r\nContent-Length: 5\r\n')
+  const target = fc.constantFrom('/x', '/y', '/x?a=b', '/x?', '/x?a b', '/x?"\'{}|', '/x?é', '/x?#', '/x?a\t')
   let read = 0
 
   await fc.assert(
-    fc.asyncProperty(usual, fc.array(field, { maxLength: 5 }), body, async (first, fields, content) => {
-      const text = `${LINE}${first}${fields.join('')}\r\n${content}`
+    fc.asyncProperty(target, usual, fc.array(field, { maxLength: 5 }), body, async (url, first, fields, content) => {
+      const text = `POST ${url} HTTP/1.1\r\n${first}${fields.join('')}\r\n${content}`
       const found = reading(text)
       if (typeof found !== 'object') return
       read += 1
       assert.deepEqual(await node.read(text), [
-        { url: '/x', headers: { ...found.headers }, body: found.body.toString('latin1') },
+        { url, headers: { ...found.headers }, body: found.body.toString('latin1') },
       ])
     }),
     { numRuns: 10_000 },

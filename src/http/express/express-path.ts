@@ -1,4 +1,4 @@
-// The express path: chats that arrive whole, plain and one at a time, as nearly all do, are read and answered here, on the
+// The express path: completions that arrive whole, plain and one at a time, as nearly all do, are read and answered here, on the
 // bare socket. Everything else on a connection is put back, and Node's HTTP server has the connection from then on.
 // See docs/decisions/express-path.md.
 import type { Socket } from 'node:net'
@@ -8,7 +8,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { CoarseTimer, CoarseTimers } from '../../lib/coarse-timers.ts'
 import type { ExpressRequest } from '../http-types.ts'
 import { destroyUnlessRead } from '../response.ts'
-import { CHATS } from '../v1/endpoint.ts'
+import { COMPLETION_PATHS } from '../v1/endpoint.ts'
 import { type HeadBounds, type RequestReader, requestReader, type WholeRequest } from './request-parser.ts'
 import { dateOf, ExpressResponse, KEEP_ALIVE_MS, type ResponseEvents } from './response.ts'
 
@@ -52,7 +52,7 @@ export function expressPath(deps: ExpressDeps): ExpressPath {
   const state: State = {
     deps,
     date: dateOf(deps.clock),
-    read: requestReader('POST', CHATS, { ...deps, bytesMax: BYTES_MAX }),
+    read: requestReader('POST', Object.values(COMPLETION_PATHS), { ...deps, bytesMax: BYTES_MAX }),
     connections: new Map(),
     isClosing: false,
   }

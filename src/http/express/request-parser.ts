@@ -17,19 +17,20 @@ export type HeadBounds = { readonly headersMax: number; readonly headerBytesMax:
 // For head and body together: a longer request is something else from the start.
 export type ReaderBounds = HeadBounds & { readonly bytesMax: number }
 
-// Returns a request of this method and path, its length in bytes if only the end of its body is missing, `other` for all else.
+// Returns a request of this method and one of these paths, its length in bytes if only the end of its body is missing, `other` for all else.
 export type RequestReader = (bytes: Buffer) => WholeRequest | number | 'other'
 
-export function requestReader(method: string, url: string, bounds: ReaderBounds): RequestReader {
+export function requestReader(method: string, paths: readonly string[], bounds: ReaderBounds): RequestReader {
   const { headersMax, headerBytesMax, bytesMax } = bounds
-  const line = `${method} ${url} HTTP/1.1\r\n`
+  const readUrl = urlReader(method, paths)
 
   return bytes => {
     const end = bytes.indexOf('\r\n\r\n')
     if (end < 0 || end > headerBytesMax) return 'other'
     const head = bytes.toString('latin1', 0, end + 2)
-    if (!head.startsWith(line)) return 'other'
-    const headers = readFields(head, line.length, headersMax)
+    const url = readUrl(head)
+    if (url === undefined) return 'other'
+    const headers = readFields(head, method.length + url.length + LINE_REST_CHARS, headersMax)
     if (headers === undefined || !isPlain(headers)) return 'other'
     const length = end + 4 + Number(headers['content-length'])
     if (length !== bytes.length) return length > bytes.length && length <= bytesMax ? length : 'other'
@@ -37,6 +38,28 @@ export function requestReader(method: string, url: string, bounds: ReaderBounds)
     return { method, url, httpVersion: '1.1', headers, closes, body: bytes.subarray(end + 4) }
   }
 }
+
+const LINE_END = ' HTTP/1.1\r\n'
+// Of the first line besides method and URL.
+const LINE_REST_CHARS = 1 + LINE_END.length
+
+// The URL of a request line, if it is one of the paths, with or without a query.
+function urlReader(method: string, paths: readonly string[]): (head: string) => string | undefined {
+  const lines = paths.map(path => ({ path, plain: `${method} ${path}${LINE_END}`, queried: `${method} ${path}?` }))
+  return head => {
+    for (const { path, plain, queried } of lines) {
+      if (head.startsWith(plain)) return path
+      if (!head.startsWith(queried)) continue
+      const end = head.indexOf('\r\n')
+      const url = head.slice(method.length + 1, end + 2 - LINE_END.length)
+      return head.startsWith(LINE_END, end + 2 - LINE_END.length) && QUERIED.test(url) ? url : undefined
+    }
+    return undefined
+  }
+}
+
+// Visible ASCII without a fragment.
+const QUERIED = /^[!-"$-~]+$/
 
 // A field's name is a token, its value visible ASCII with blanks. Every character has only one interpretation, so this takes
 // linear time.

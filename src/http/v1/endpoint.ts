@@ -6,8 +6,17 @@ import type { Pass } from '../../domain/handoff.ts'
 import type { Served } from '../../telemetry/request-log.ts'
 import { commonHeaders, costHeader, type RequestContext, type ResponseNeeds, sendJson } from '../response.ts'
 
-// Also served by the express path, and on a separate dashboard listener.
-export const CHATS = '/v1/chat/completions'
+// What is answered by a provider, by dialect. Also served by the express path.
+export const COMPLETION_PATHS = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+  embeddings: '/v1/embeddings',
+} as const
+
+// Also served on a separate dashboard listener.
+const { chat, messages, responses } = COMPLETION_PATHS
+export const PLAYGROUND_PATHS: ReadonlySet<string | undefined> = new Set([chat, messages, responses])
 
 export type V1Endpoint = {
   readonly rule: EndpointRule
