@@ -22,7 +22,7 @@ export function authorize(call: Call, caller: AuthenticatedKey, rule: EndpointRu
     throw new Refusal('ip_not_allowed', { message: 'The client address in X-Forwarded-For is invalid.' })
   if (!allowlist.isEmpty && !allowlist.has(call.address)) throw new Refusal('ip_not_allowed')
   if (caller.account.status === 'suspended' && rule?.evenIfSuspended !== true) throw new Refusal('account_suspended')
-  if (rule === undefined) throw new Refusal('not_found', { message: UNKNOWN_PATH })
+  if (rule === undefined) throw new Refusal('not_found', { message: unknownPath(call.path) })
   if (call.method !== rule.method) {
     throw new Refusal('method_not_allowed', {
       message: `Use ${rule.method} for this endpoint, not ${/^[A-Z-]{1,20}$/.test(call.method) ? call.method : 'this method'}.`,
@@ -38,6 +38,13 @@ export function authorize(call: Call, caller: AuthenticatedKey, rule: EndpointRu
   return rule
 }
 
+// Clients of a stateful Responses API read, cancel and delete what it stored.
+function unknownPath(path: string): string {
+  return path.startsWith('/v1/responses/') ? NOT_STORED : UNKNOWN_PATH
+}
+
+const NOT_STORED =
+  'Responses are not stored: they cannot be read, listed, cancelled, compacted or deleted later. Read the answer of POST /v1/responses.'
 const UNKNOWN_PATH =
   'Unknown path. Offered: POST /v1/chat/completions, POST /v1/chat/completions/quote, POST /v1/messages, ' +
   'POST /v1/messages/count_tokens, POST /v1/responses, POST /v1/embeddings, GET /v1/models, GET /v1/key/introspect, GET /v1/usage.'

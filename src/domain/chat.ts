@@ -25,7 +25,7 @@ export type Chat = {
   readonly n: number
   readonly maxTokens: number | null
   // The field name that the caller used for it.
-  readonly maxTokensName: 'max_tokens' | 'max_completion_tokens'
+  readonly maxTokensName: 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens'
   readonly messages: readonly Message[]
   // Serialised once: measured for the hold and sent upstream unchanged.
   readonly messagesJson: string
@@ -63,7 +63,7 @@ export function lineUp(chat: Chat, find: (name: string) => Model | undefined): L
   checkLimits(chat, asked)
   const isTooLong = surelyExceeds(chat, asked.contextLength)
   if (chat.preferences.models.length === 0) {
-    if (isTooLong) throw tooLong(asked)
+    if (isTooLong) throw tooLong(chat, asked)
     return { models: [asked], unfit: NONE }
   }
 
@@ -79,7 +79,7 @@ export function lineUp(chat: Chat, find: (name: string) => Model | undefined): L
     else unfit.push(left(model.id, 'does_not_fit'))
   }
   const [first, ...others] = fitting
-  if (first === undefined) throw tooLong(asked)
+  if (first === undefined) throw tooLong(chat, asked)
   return { models: [first, ...others], unfit }
 }
 
@@ -129,9 +129,9 @@ function takesMedia(chat: Chat, model: Model): boolean {
   return chat.media.every(({ kind }) => model.inputModalities.includes(kind))
 }
 
-function tooLong(model: Model): Refusal {
+function tooLong({ dialect }: Chat, model: Model): Refusal {
   return new Refusal('context_length_exceeded', {
-    param: 'messages',
+    param: dialect === 'responses' ? 'input' : 'messages',
     message: `The prompt exceeds the model's context length of ${model.contextLength} tokens.`,
   })
 }

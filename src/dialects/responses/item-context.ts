@@ -1,0 +1,52 @@
+// What the events of all output items of one response share: their places, their numbers, and the closed items themselves.
+import type { Numbering } from './numbering.ts'
+import type { ToolNames } from './tool-names.ts'
+
+export type ItemSetup = {
+  readonly requestId: string
+  readonly names: ToolNames
+  // Whether the caller takes reasoning to send it back.
+  readonly carries: boolean
+  readonly number: Numbering
+}
+
+export type ItemContext = ItemSetup & {
+  nextPlace(): number
+  // The fields that name an item in its events.
+  at(place: number, id: string): string
+  announce(place: number, item: object): string
+  close(place: number, item: object): string
+  // Text that the terminal event repeats.
+  keep(text: string): string
+  // All closed items as JSON.
+  output(): string
+}
+
+// An answer is repeated in its terminal event: beyond this length it cannot be.
+const KEPT_CHARS_MAX = 16 * 1024 * 1024
+
+export function itemContext(setup: ItemSetup): ItemContext {
+  const { number } = setup
+  // By their place.
+  const closed: (string | undefined)[] = []
+  let places = 0
+  let keptChars = 0
+  return {
+    ...setup,
+    nextPlace: () => places++,
+    at: (place, id) => `"item_id":${JSON.stringify(id)},"output_index":${place}`,
+    announce: (place, item) =>
+      number('response.output_item.added', `"output_index":${place},"item":${JSON.stringify(item)}`),
+    close(place, item) {
+      const json = JSON.stringify(item)
+      closed[place] = json
+      return number('response.output_item.done', `"output_index":${place},"item":${json}`)
+    },
+    keep(text) {
+      keptChars += text.length
+      if (keptChars > KEPT_CHARS_MAX) throw new RangeError('the answer is too long for its terminal event')
+      return text
+    },
+    output: () => `[${closed.filter(item => item !== undefined).join(',')}]`,
+  }
+}
