@@ -30,7 +30,7 @@ export type FirstStartNeeds = {
 export async function firstStart(config: Config, needs: FirstStartNeeds): Promise<FirstStart> {
   const { settings } = needs.store
   const isFirst = (await settings.get(SHOWN)) === undefined
-  const accountId = await defaultAccount(needs)
+  const accountId = await defaultAccount(isFirst, needs)
   const token = await adminToken(config, isFirst, settings)
   const secret = isFirst && config.catalog === undefined ? await firstCreditsAndKey(accountId, needs) : undefined
   return {
@@ -63,11 +63,14 @@ async function adminToken(
 
 // The account for keys whose creation names none. Its id is stored first, so that an interrupted start finds it when it runs
 // again.
-async function defaultAccount({ store, newId }: FirstStartNeeds): Promise<string> {
+async function defaultAccount(isFirst: boolean, { store, newId }: FirstStartNeeds): Promise<string> {
   const known = await store.settings.get('default_account')
   const id = known ?? `acct_${newId().replaceAll('-', '')}`
   if (known === undefined) await store.settings.set('default_account', id)
-  if ((await store.accounts.get(id)) === undefined) await store.accounts.create({ id, name: 'default' }, ACTOR)
+  // A new id has no account, and a start that was completed has created it. Only an interrupted one has to look, which on SQLite
+  // starts a thread for reading.
+  const exists = known !== undefined && (!isFirst || (await store.accounts.get(id)) !== undefined)
+  if (!exists) await store.accounts.create({ id, name: 'default' }, ACTOR)
   return id
 }
 
