@@ -5,7 +5,7 @@ import { DAY_MS, dayOf } from '../../domain/key.ts'
 import type { LedgerEntry, LedgerKind, Page, Paged } from '../contract/operator.ts'
 import { conditions } from './conditions.ts'
 import { big, int, type Row, type Sql, text, textOrNull } from './sql.ts'
-import { timeOfId, timePrefix } from './time-order.ts'
+import { ID_SLACK_MS, timeOfId, timePrefix } from './time-order.ts'
 import { partsOf } from './usage/parts.ts'
 import { series } from './usage/sums.ts'
 
@@ -32,12 +32,12 @@ async function entriesOf(accountId: string, after: string | undefined, max: numb
 
 // A day's requests count in full on the day on which they began, also when they end, or are corrected, later.
 async function chargesOf(accountId: string, after: string | undefined, sql: Sql): Promise<readonly LedgerEntry[]> {
-  // The cursor may be a day's charges: the day before it is the first that may be meant.
+  // One day more than may be on the page: every page has to find a correction on the same day.
   const before = after === undefined ? undefined : timeOfId(after)
-  const to = before === undefined ? undefined : (dayOf(before) + 1) * DAY_MS
+  const to = before === undefined ? undefined : (dayOf(before) + 2) * DAY_MS
   const span = { accountId, to, endpoint: 'all' as const }
   const days = await series(span, await partsOf(span, sql), 'day', sql)
-  const corrected = days.size === 0 ? new Map<number, Nano>() : await correctionsOf(accountId, sql)
+  const corrected = days.size === 0 ? new Map<number, Nano>() : await correctionsOf(accountId, days, sql)
   const charges: LedgerEntry[] = []
   for (const [day, { cost, requests }] of days) {
     const entry = chargeOf(accountId, Number(day), cost + (corrected.get(Number(day)) ?? 0n), requests)
@@ -47,7 +47,11 @@ async function chargesOf(accountId: string, after: string | undefined, sql: Sql)
 }
 
 // A correction is an entry of its own, and part of the cost of its row.
-async function correctionsOf(accountId: string, sql: Sql): Promise<ReadonlyMap<number, Nano>> {
+async function correctionsOf(
+  accountId: string,
+  charged: ReadonlyMap<string, unknown>,
+  sql: Sql,
+): Promise<ReadonlyMap<number, Nano>> {
   const rows = await sql.all(
     `SELECT l.request_id, l.amount, u.created_at FROM ledger l LEFT JOIN usage u ON u.request_id = l.request_id
      WHERE l.account_id = $1 AND l.kind <> 'charge' AND l.kind = 'correction'`,
@@ -55,10 +59,17 @@ async function correctionsOf(accountId: string, sql: Sql): Promise<ReadonlyMap<n
   )
   const days = new Map<number, Nano>()
   for (const row of rows) {
-    const day = dayOf(row.created_at === null ? (timeOfId(text(row.request_id)) ?? 0) : int(row.created_at))
+    const day = row.created_at === null ? dayOfDropped(text(row.request_id), charged) : dayOf(int(row.created_at))
     days.set(day, (days.get(day) ?? 0n) + big(row.amount))
   }
   return days
+}
+
+// Ids differ slightly from the time of their rows, so a request at midnight may have been charged on the day before or after.
+function dayOfDropped(requestId: string, charged: ReadonlyMap<string, unknown>): number {
+  const at = timeOfId(requestId) ?? 0
+  const days = [at, at - ID_SLACK_MS, at + ID_SLACK_MS].map(dayOf)
+  return days.find(day => charged.has(String(day))) ?? dayOf(at)
 }
 
 // Its id sorts after those of everything else on that day.

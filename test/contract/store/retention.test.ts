@@ -9,7 +9,7 @@ import { dropPartition, makePartitions } from '../../../src/store/postgres/maint
 import { dropHours } from '../../../src/store/sql/retention.ts'
 import { text } from '../../../src/store/sql/sql.ts'
 import { idAt } from '../../../src/store/sql/time-order.ts'
-import { ENGINES, openRepositories, type Repositories } from '../../support/engines.ts'
+import { ENGINES, OPERATOR, openRepositories, type Repositories } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { rollAll } from '../../support/usage-hours.ts'
 import { addRow } from '../../support/usage-rows.ts'
@@ -53,6 +53,28 @@ for (const { engine, open } of ENGINES) {
       names.map(row => text(row.model)),
       [`m${LATER - 5 * DAY_MS}`],
     )
+  })
+
+  test(`${engine}: a ledger with a correction at midnight still sums to the balance when its row is gone`, async () => {
+    await using repositories = await openAt(open, LATER)
+    const { accounts, sql } = repositories
+    const midnight = Math.ceil(NOW / DAY_MS) * DAY_MS
+    await accounts.create({ id: 'acct_1', name: 'test' }, OPERATOR)
+    // The id was created before midnight, the row after it. Of the 7 that it cost, 5 were charged late.
+    const id = await addRow(repositories, midnight, { request_id: idAt(midnight - 5), cost: 7 })
+    await addRow(repositories, midnight + 3 * DAY_MS, { cost: 1 })
+    await sql.run(
+      `INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at)
+       VALUES ('acct_1', $1, 'correction', -5, $2, $3)`,
+      [`${id}-correction`, id, midnight],
+    )
+    const before = await ledgerSums(accounts)
+
+    await rollAll(repositories)
+    assert.ok((await drop(engine, repositories)) > 0)
+
+    assert.deepEqual(before, { all: -8n, oneByOne: -8n, kinds: 'charge charge correction' })
+    assert.deepEqual(await ledgerSums(accounts), before)
   })
 
   test(`${engine}: an hour with a changed, an open or a recently recovered row keeps its rows`, async () => {
@@ -177,6 +199,22 @@ async function openAt(open: (typeof ENGINES)[number]['open'], at: number): Promi
 async function drop(engine: string, repositories: Repositories): Promise<number> {
   if (engine === 'postgres') return dropPartition(repositories.sql, repositories.sql.now() - KEEP_DAYS * DAY_MS)
   return (await dropHours(repositories.sql.now() - KEEP_DAYS * DAY_MS, repositories.retention)).dropped
+}
+
+async function ledgerSums(accounts: Repositories['accounts']) {
+  const all = (await accounts.ledger('acct_1', { limit: 100 }))!
+  let oneByOne = 0n
+  for (let after: string | undefined, hasMore = true; hasMore; ) {
+    const page = (await accounts.ledger('acct_1', { limit: 1, after }))!
+    for (const entry of page.data) oneByOne += entry.amount
+    after = page.data.at(-1)?.id
+    hasMore = page.hasMore
+  }
+  return {
+    all: all.data.reduce((sum, { amount }) => sum + amount, 0n),
+    oneByOne,
+    kinds: all.data.map(({ kind }) => kind).join(' '),
+  }
 }
 
 async function reports(repositories: Repositories) {
