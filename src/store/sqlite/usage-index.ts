@@ -9,9 +9,11 @@ export type IndexBounds = {
   // A list of a key's rows reads at most about twice as many entries that are not in its order.
   readonly recentMax: number
   readonly movedAtOnce: number
+  // Every slice of a round reads all of its entries: of a larger backlog the oldest are moved first.
+  readonly roundMax: number
 }
 
-const INDEX_BOUNDS: IndexBounds = { recentMax: 32_768, movedAtOnce: 4096 }
+const INDEX_BOUNDS: IndexBounds = { recentMax: 32_768, movedAtOnce: 4096, roundMax: 65_536 }
 
 export type IndexOptions = {
   readonly bounds?: IndexBounds
@@ -30,8 +32,9 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
 
   // Entries are in both tables until all are moved: deleting them one by one would write most pages of `usage_recent` each time.
   async function move(): Promise<void> {
-    const last = text((await get('SELECT MAX(request_id) AS id FROM usage_recent'))?.id)
-    const slices = Math.ceil(recent / bounds.movedAtOnce)
+    const { roundMax, movedAtOnce } = bounds
+    const last = text(((await get(OLDEST, ['~', roundMax - 1])) ?? (await get(NEWEST)))?.request_id)
+    const slices = Math.ceil(Math.min(recent, roundMax) / movedAtOnce)
     const ends = endsOf(await all(SAMPLE, [last]), slices)
     await turn()
     let [keyId, requestId] = ['', '']
@@ -44,8 +47,8 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
       await turn()
     }
     failpoint?.('after_index_move')
-    for (let deleted = bounds.movedAtOnce; deleted >= bounds.movedAtOnce && !isClosing; await turn()) {
-      deleted = await sql.transaction(tx => deleteOldest(tx, last, { max: bounds.movedAtOnce, failpoint }))
+    for (let deleted = movedAtOnce; deleted >= movedAtOnce && !isClosing; await turn()) {
+      deleted = await sql.transaction(tx => deleteOldest(tx, last, { max: movedAtOnce, failpoint }))
       failpoint?.('after_index_delete')
     }
   }
@@ -58,7 +61,8 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
       // Counted again, since rows were deleted too. An error (a full disk) leaves the rest where it is, for the next attempt, as many
       // rows later.
       moving = move()
-        .then(count, () => 0)
+        .then(count)
+        .catch(() => 0)
         .then(rows => {
           recent = rows
           moving = undefined
@@ -102,6 +106,7 @@ async function deleteOldest(tx: Tx, last: string, { max, failpoint }: DeleteStep
   return tx.run('DELETE FROM usage_recent WHERE request_id <= $1', [upTo])
 }
 
+const NEWEST = 'SELECT request_id FROM usage_recent ORDER BY request_id DESC LIMIT 1'
 const OLDEST = 'SELECT request_id FROM usage_recent WHERE request_id <= $1 ORDER BY request_id LIMIT 1 OFFSET $2'
 const MOVE_UP_TO = `INSERT OR IGNORE INTO usage_by_key (key_id, request_id)
   SELECT key_id, request_id FROM usage_recent WHERE request_id <= $1`

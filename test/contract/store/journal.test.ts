@@ -8,7 +8,7 @@ import { DAY_MS } from '../../../src/domain/key.ts'
 import { type Clock, systemClock } from '../../../src/lib/clock.ts'
 import { auditDatabase } from '../../../src/store/audit/audit.ts'
 import { sqliteBilling } from '../../../src/store/sqlite/billing.ts'
-import { sqliteSql } from '../../../src/store/sqlite/sql.ts'
+import { type SqliteSql, sqliteSql } from '../../../src/store/sqlite/sql.ts'
 import { usageIndex } from '../../../src/store/sqlite/usage-index.ts'
 import { bill, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
 import { temporaryFolder } from '../../support/folder.ts'
@@ -17,6 +17,7 @@ import { until } from '../../support/until.ts'
 
 const [sqlite] = GATE_ENGINES
 const make = sqlite!.make
+const SMALL = { recentMax: 10, movedAtOnce: 4, roundMax: 64 }
 const WAL_HEADER = 32
 const WAL_FRAME = 24 + 4096
 
@@ -222,7 +223,7 @@ test('rows of a key are complete while they are moved to its index', async () =>
     const { data } = await fixture.store.usage.list({ limit: 100, keyId: 'key', endpoint: 'all', lookMax: 1000 })
     listed.push(data.length - late.length)
   }
-  const index = usageIndex(sql, { bounds: { recentMax: 10, movedAtOnce: 4 }, turn: list })
+  const index = usageIndex(sql, { bounds: SMALL, turn: list })
 
   index.added(1)
   await until('all are moved', async () => recent(fixture.url) === 0)
@@ -232,6 +233,44 @@ test('rows of a key are complete while they are moved to its index', async () =>
   assert.ok(listed.length > 5 && listed.every(rows => rows === 30), listed.join())
   assert.equal(recent(fixture.url), 0)
 })
+
+test('of a large backlog of rows that are not in the index by key, a limited number is moved at a time', async () => {
+  await using fixture = await openFixture(make, 1000n)
+  for (let i = 0; i < 30; i++) await fixture.store.billing.reserve(fixture.ask(`r${i + 10}`, { entry: UNBILLED }))
+  await fixture.store.keys.markEnds()
+  const sql = sqliteSql(fixture.url, systemClock)
+  const index = usageIndex(sql, { bounds: { ...SMALL, roundMax: 15 } })
+
+  index.added(1)
+  await until('some are moved', async () => recent(fixture.url) === 15)
+  await until('the rest is moved when further rows come', async () => {
+    index.added(0)
+    return recent(fixture.url) === 0
+  })
+  await index.close()
+  sql.close()
+})
+
+test('rows that cannot be moved to the index by key, or counted, do not end the thread', async () => {
+  await using fixture = await openFixture(make, 1000n)
+  await fixture.store.billing.reserve(fixture.ask('r1', { entry: UNBILLED }))
+  await fixture.store.keys.markEnds()
+  const sql = sqliteSql(fixture.url, systemClock)
+  const index = usageIndex({ ...sql, prepare: failsAfter(1, sql.prepare) }, { bounds: { ...SMALL, recentMax: 1 } })
+
+  index.added(1)
+  await assert.doesNotReject(index.close())
+  sql.close()
+})
+
+// As a statement does on a disk that cannot be read.
+function failsAfter(calls: number, prepare: SqliteSql['prepare']): SqliteSql['prepare'] {
+  let done = 0
+  return text => {
+    if (++done > calls) throw new Error('disk I/O error')
+    return prepare(text)
+  }
+}
 
 const UNBILLED = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, errorCode: null } as const
 
