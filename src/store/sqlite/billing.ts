@@ -4,7 +4,7 @@ import type { Failpoint } from '../../lib/failpoint.ts'
 import type { BatchResult } from '../billing/group-commit.ts'
 import { openRows } from '../billing/open-rows.ts'
 import { applyOp, type BillingOp, type BillingResult, type UsageRecord } from '../billing/transitions.ts'
-import { applyJournal } from './journal.ts'
+import { applyJournal, refuseLostEntries } from './journal.ts'
 import { recordCache } from './record-cache.ts'
 import type { SqliteSql } from './sql.ts'
 import { billingStatements } from './statements.ts'
@@ -65,7 +65,9 @@ export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOpt
       dataVersion = version
       if (isForeign) onForeignWrite?.()
       if (isStale || isForeign) {
+        refuseLostEntries(sql.db)
         apply()
+        lookAtClaims()
         open.clear()
         records.drop()
         journalSize = 0

@@ -11,10 +11,20 @@ export function applyJournal(db: DatabaseSync, between?: () => void): void {
   db.exec('DELETE FROM balance_journal')
 }
 
+// Where another process may have written to the file: its entries cannot be added to what that has deleted.
+export function refuseLostEntries(db: DatabaseSync): void {
+  const lost = db.prepare(`${LOST_ENTRIES} LIMIT 1`).get()
+  if (lost !== undefined) throw new Error(`entry ${lost.seq} of the balance journal names an unknown account or key`)
+}
+
+export const LOST_ENTRIES = `SELECT seq FROM balance_journal WHERE account_id NOT IN (SELECT id FROM account)
+  OR key_id NOT IN (SELECT key_id FROM key_balance)`
+
 // Before a process that found the journal of another one reads or copies balances.
 export function applyLeftJournal(db: DatabaseSync): void {
   db.exec('BEGIN IMMEDIATE')
   try {
+    refuseLostEntries(db)
     applyJournal(db)
     db.exec('COMMIT')
   } catch (error) {

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { DAY_MS } from '../../../src/domain/key.ts'
+import { HOUR_MS } from '../../../src/domain/usage.ts'
 import { type Clock, systemClock } from '../../../src/lib/clock.ts'
 import { auditDatabase } from '../../../src/store/audit/audit.ts'
+import { idAt } from '../../../src/store/sql/time-order.ts'
 import { sqliteBilling } from '../../../src/store/sqlite/billing.ts'
 import { type SqliteSql, sqliteSql } from '../../../src/store/sqlite/sql.ts'
 import { usageIndex } from '../../../src/store/sqlite/usage-index.ts'
@@ -262,6 +264,47 @@ test('rows that cannot be moved to the index by key, or counted, do not end the 
   await assert.doesNotReject(index.close())
   sql.close()
 })
+
+test('hours that another process has claimed are marked by the next row of theirs', async () => {
+  await using fixture = await openFixture(make, 1000n)
+  const { store } = fixture
+  const hour = Math.floor(Date.now() / DAY_MS - 2) * DAY_MS
+  const rowAt = (requestId: string, createdAt: number) => {
+    const request = fixture.ask(requestId, { entry: UNBILLED })
+    return store.billing.reserve({ ...request, facts: { ...request.facts, requestId, createdAt } })
+  }
+  await rowAt(idAt(hour), hour)
+  const other = await fixture.another()
+  for (let more = true; more; ) more = (await other.maintenance.rollUp(0)).more
+
+  await rowAt(idAt(hour + 1), hour + 1)
+
+  const { mark, rolled_mark: rolled } = ask(fixture.url, `SELECT * FROM usage_rolled WHERE hour = ${hour / HOUR_MS}`)
+  assert.notEqual(mark, rolled)
+})
+
+for (const [table, column, id] of [
+  ['account', 'id', 'acct'],
+  ['key_balance', 'key_id', 'key'],
+] as const) {
+  test(`a journal with entries of a deleted row of ${table} refuses everything, and is kept`, async () => {
+    await using fixture = await openFixture(make, 1000n)
+    const { store } = fixture
+    await store.billing.reserve(fixture.ask('r1'))
+    change(
+      fixture.url,
+      `PRAGMA foreign_keys = OFF; CREATE TABLE kept AS SELECT * FROM ${table};
+      DELETE FROM ${table} WHERE ${column} = '${id}'`,
+    )
+
+    await assert.rejects(store.billing.reserve(fixture.ask('r2')), /balance journal .* unknown account or key/)
+    assert.equal(entries(fixture.url), 1)
+    change(fixture.url, `INSERT INTO ${table} SELECT * FROM kept; DROP TABLE kept`)
+    await store.billing.settle(bill('r1', { prompt: 10 }))
+
+    assert.deepEqual(await fixture.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
+  })
+}
 
 // As a statement does on a disk that cannot be read.
 function failsAfter(calls: number, prepare: SqliteSql['prepare']): SqliteSql['prepare'] {
