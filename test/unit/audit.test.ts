@@ -165,6 +165,8 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
     ['file'],
   ],
   ['a row that is missing in the index by key', `DELETE FROM usage_recent WHERE request_id = 'r1'`, ['file']],
+  ['a row in the index of another key', `UPDATE usage_recent SET key_id = 'key_x' WHERE request_id = 'r1'`, ['file']],
+  ['an entry of the index by key without a row', `INSERT INTO usage_by_key VALUES ('key_a', 'r0')`, ['file']],
   [
     'a day whose marks outnumber those of its hours',
     'UPDATE usage_rolled_day SET marks = 4; DELETE FROM usage_day_ms; DELETE FROM usage_day',

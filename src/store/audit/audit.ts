@@ -3,6 +3,7 @@
 // names are kept.
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { LOST_ENTRIES } from '../sqlite/journal.ts'
 import { APPLICATION_ID } from '../sqlite/migrate.ts'
 import { type AuditCounts, auditCounts, type Pass, type PassRow } from './counts.ts'
 import {
@@ -69,11 +70,17 @@ function auditFile(db: DatabaseSync, counts: AuditCounts): void {
   for (const row of db.prepare(LOST_ENTRIES).iterate()) {
     counts.broken('file', `entry ${row.seq} of the balance journal names an unknown account or key`)
   }
+  for (const row of db.prepare(NOT_INDEXED).iterate()) {
+    counts.broken('file', `${row.request_id}: not in the index by key`)
+  }
   const { rows, indexed } = db.prepare(INDEXED).get() ?? {}
   if (rows !== indexed) counts.broken('file', `${rows} usage rows, ${indexed} in the index by key`)
 }
 
-const LOST_ENTRIES = `SELECT seq FROM balance_journal WHERE account_id NOT IN (SELECT id FROM account)
-  OR key_id NOT IN (SELECT key_id FROM key_balance)`
-const INDEXED =
-  'SELECT (SELECT COUNT(*) FROM usage) AS rows, (SELECT COUNT(DISTINCT request_id) FROM usage_of_key) AS indexed'
+// A row that is being moved is in both parts of the index.
+const INDEXED = `SELECT (SELECT COUNT(*) FROM usage) AS rows,
+  (SELECT COUNT(*) FROM usage_recent) + (SELECT COUNT(*) FROM usage_by_key) - (SELECT COUNT(*) FROM usage_recent r
+    JOIN usage_by_key i ON i.key_id = r.key_id AND i.request_id = r.request_id) AS indexed`
+const NOT_INDEXED = `SELECT request_id FROM usage u
+  WHERE NOT EXISTS (SELECT 1 FROM usage_recent r WHERE r.request_id = u.request_id AND r.key_id = u.key_id)
+    AND NOT EXISTS (SELECT 1 FROM usage_by_key i WHERE i.key_id = u.key_id AND i.request_id = u.request_id)`
