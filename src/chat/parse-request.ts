@@ -67,7 +67,7 @@ export function parseChat(body: Record<string, unknown>): Chat {
 }
 
 // Most bodies contain no null and are searched for one only if something is wrong.
-function demand(check: Validator, schema: TSchema, value: unknown, path: string): void {
+export function demand(check: Validator, schema: TSchema, value: unknown, path: string): void {
   if (check.Check(value) || (dropNulls(value, schema) && check.Check(value))) return
   throw firstError(schema, value, path)
 }

@@ -1,6 +1,6 @@
 // A parsed and validated chat, as the stages of a request receive it, and which models may answer it: the requested one and its
 // fallbacks, where the chat fits their limits.
-import { type Model, modelNotFound } from './catalog.ts'
+import { type Model, modelNotFound, type Provider } from './catalog.ts'
 import { type Message, surelyExceeds } from './prompt.ts'
 import type { ReasoningPreference } from './reasoning.ts'
 import { Refusal } from './refusal.ts'
@@ -19,6 +19,14 @@ export type Chat = {
   // The caller's own request in a dialect other than chat, for a provider that speaks it: checked, without the fields that the
   // gateway sets itself.
   readonly native?: Readonly<Record<string, unknown>>
+  // The same, serialised once: measured for the hold and sent unchanged.
+  readonly nativeJson?: string
+  // Headers that such a provider gets with it.
+  readonly nativeHeaders?: Readonly<Record<string, string>>
+  // What no other dialect can express, if anything: only a provider that speaks the caller's dialect can serve it.
+  readonly untranslatable?: { readonly param: string; readonly message: string } | undefined
+  // The reasoning effort of a translated request; sent to models that are known to reason.
+  readonly effort?: string | undefined
   readonly model: string
   readonly stream: boolean
   readonly includeUsage: boolean
@@ -44,6 +52,11 @@ export type Chat = {
   // The caller's routing preferences.
   readonly preferences: RoutingPreferences
   readonly reasoning: ReasoningPreference
+}
+
+// Whether a provider gets the caller's own request instead of a translation.
+export function isNative({ dialect }: Pick<Chat, 'dialect'>, { kind }: Pick<Provider, 'kind'>): boolean {
+  return dialect === 'messages' && kind === 'anthropic'
 }
 
 export type Models = readonly [Model, ...Model[]]

@@ -56,6 +56,7 @@ export const REASONS = [
   'above_max_price',
   'unsupported_parameters',
   'no_remote_media',
+  'other_dialect',
   'unknown_model',
   'does_not_fit',
   'unaffordable',

@@ -3,6 +3,8 @@
 
 import { type AdmitNeeds, admit } from '../admit/admit.ts'
 import { type RecordNeeds, type RefusedRequest, recordRefusal } from '../admit/record-refusal.ts'
+import type { ErrorWriter } from '../dialects/dialect.ts'
+import { messagesError } from '../dialects/messages/errors.ts'
 import type { Pass } from '../domain/handoff.ts'
 import { errorBody, REFUSALS, Refusal } from '../domain/refusal.ts'
 import type { SlotList } from '../lib/slot-list.ts'
@@ -33,7 +35,7 @@ export function v1Router(needs: RouterNeeds): Router {
   return async (req, res) => {
     const call = openCall(req, res, needs)
     const found = findEndpoint(call.path, needs.endpoints)
-    const inShape = found?.endpoint.errorBody ?? errorBody
+    const inShape = found?.endpoint.errorBody ?? shapeFor(req)
     const ctx: RequestContext = {
       call,
       req,
@@ -83,6 +85,11 @@ export function v1Router(needs: RouterNeeds): Router {
       ms,
     })
   }
+}
+
+// Anthropic's clients name their version on every path.
+function shapeFor(req: HttpRequest): ErrorWriter {
+  return req.headers['anthropic-version'] === undefined ? errorBody : messagesError
 }
 
 type Found = { readonly endpoint: V1Endpoint; readonly rest: string }

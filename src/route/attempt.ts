@@ -115,7 +115,9 @@ function listenerOf(running: Running): AnswerListener {
       if (running.listener !== undefined) return running.listener.chunks(chunks)
       const early = running.earlyChunks
       early.push(...chunks)
-      if (chunks.some(hasContent)) serve(running)
+      // Events that are passed through must not be dropped.
+      const isFull = early.length > EARLY_CHUNKS_MAX && early[0]?.native !== undefined
+      if (isFull || chunks.some(hasContent)) serve(running)
       // A chunk without content only carries a count, and the last one has it.
       else if (!running.decided && early.length > EARLY_CHUNKS_MAX) early.splice(0, early.length - 1)
     },

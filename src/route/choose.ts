@@ -1,7 +1,7 @@
 // Chooses who serves a request: matches all targets of its models with its preferences and their health and orders them, each
 // with the reason for its position. Read-only, so that a quote can use it as well.
 import type { Model } from '../domain/catalog.ts'
-import type { Chat, Models } from '../domain/chat.ts'
+import { type Chat, isNative, type Models } from '../domain/chat.ts'
 import { fetchesMedia } from '../domain/remote-media.ts'
 import { type Considered, NO_WISHES, REASON_OF, type Reason, type RoutingPreferences } from '../domain/routing.ts'
 import { isUnhealthy } from './circuit-breaker.ts'
@@ -27,8 +27,8 @@ export function choose(request: ChooseRequest, needs: ChooseNeeds): Choice {
   const { targets } = needs
   const { preferences } = request.chat
   const nowMs = targets.clock.monotonic()
-  const hasRemote = request.chat.remoteMedia !== undefined
-  if (request.models.length === 1 && preferences === NO_WISHES && request.stickTo === null && !hasRemote) {
+  const isPlain = request.chat.remoteMedia === undefined && request.chat.untranslatable === undefined
+  if (request.models.length === 1 && preferences === NO_WISHES && request.stickTo === null && isPlain) {
     const all = targets.candidates(request.models[0])
     const only = all[0]
     if (only !== undefined && all.length === 1 && blockOf(only, nowMs) === undefined) return only.alone
@@ -62,6 +62,11 @@ function unfetching({ provider }: Candidate, { remoteMedia }: Chat): Reason | un
   return remoteMedia === undefined || fetchesMedia(provider) ? undefined : 'no_remote_media'
 }
 
+// It speaks another dialect, in which the request cannot be expressed.
+function untranslated({ provider }: Candidate, chat: Chat): Reason | undefined {
+  return chat.untranslatable === undefined || isNative(chat, provider) ? undefined : 'other_dialect'
+}
+
 type Placed = { readonly candidate: Candidate; readonly reason: Reason }
 type Blocked = Placed & { readonly untilMs: number | undefined }
 type Sorted = { readonly placed: Placed[]; readonly blocked: readonly Blocked[]; readonly out: Considered[] }
@@ -77,7 +82,11 @@ function sort(model: Model, index: number, request: ChooseRequest, at: Circumsta
   const out: Considered[] = []
   const unfit = unfitModel(model, chat)
   for (const candidate of targets.candidates(model)) {
-    const unwanted = unfit ?? unwantedProvider(candidate.provider.id, preferences) ?? unfetching(candidate, chat)
+    const unwanted =
+      unfit ??
+      unwantedProvider(candidate.provider.id, preferences) ??
+      untranslated(candidate, chat) ??
+      unfetching(candidate, chat)
     const block = unwanted === undefined ? blockOf(candidate, at.nowMs) : undefined
     if (unwanted !== undefined) out.push(notTried(candidate, unwanted))
     else if (block !== undefined) blocked.push(block)

@@ -49,7 +49,9 @@ function modelsOf({ queue }: Choice, otherwise: Models): Models {
   return first === undefined ? [otherwise[0]] : [first, ...others]
 }
 
-function nobodyWanted({ remoteMedia }: Chat, { considered }: Choice): Refusal {
+function nobodyWanted({ remoteMedia, untranslatable }: Chat, { considered }: Choice): Refusal {
+  if (untranslatable !== undefined && considered.some(({ reason }) => reason === 'other_dialect'))
+    return new Refusal('unsupported_value', untranslatable)
   if (remoteMedia !== undefined && considered.some(({ reason }) => reason === 'no_remote_media')) {
     const message = 'No provider of this model fetches images by URL; send them as data: URLs.'
     return new Refusal('unsupported_value', { param: remoteMedia, message })

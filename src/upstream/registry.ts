@@ -4,6 +4,7 @@ import type { Provider } from '../domain/catalog.ts'
 import { isSdkKind } from '../domain/presets.ts'
 import type { Adapter } from './adapter.ts'
 import { sdkAdapter } from './ai-sdk/adapter.ts'
+import { anthropicAdapter } from './anthropic/adapter.ts'
 import { demoAdapter } from './demo.ts'
 import { openaiAdapter, type WireBounds, type WireNeeds } from './openai/adapter.ts'
 
@@ -24,7 +25,9 @@ export function adapterRegistry(bounds: WireBounds, needs: WireNeeds): Registry 
   function adapterOf(provider: Provider): Adapter {
     const { kind } = provider
     if (kind === 'demo') return demoAdapter(provider)
-    return isSdkKind(kind) ? sdkAdapter(provider, kind, bounds, needs) : openaiAdapter(provider, bounds, needs)
+    if (!isSdkKind(kind)) return openaiAdapter(provider, bounds, needs)
+    const translating = sdkAdapter(provider, kind, bounds, needs)
+    return kind === 'anthropic' ? anthropicAdapter(provider, translating, bounds, needs) : translating
   }
 
   function take(provider: Provider): Adapter {

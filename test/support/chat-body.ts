@@ -7,6 +7,8 @@ export type ChatBody = {
   readonly outputCap: number
   readonly n: number
   readonly promptTokens: number
+  // The path that was called decides the dialect of the answer.
+  readonly isMessages?: boolean
 }
 
 export function readChatBody(body: unknown): ChatBody {

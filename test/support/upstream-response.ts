@@ -4,6 +4,7 @@ import { createGzip } from 'node:zlib'
 import type { ChatBody } from './chat-body.ts'
 import { completionText, count, promptTokensOf, streamPieces } from './completion-parts.ts'
 import type { JournalEntry } from './upstream-journal.ts'
+import { messagePieces, messageText } from './upstream-messages.ts'
 import type { Plan } from './upstream-plan.ts'
 import type { Wire } from './upstream-wire.ts'
 
@@ -63,7 +64,8 @@ async function sendCompletion(
   wire: Wire,
 ): Promise<void> {
   entry.tokens.prompt = promptTokensOf(plan, chat)
-  await sendWhole(completionText(plan, chat, entry.tokens), status, plan, wire)
+  const text = completionText(plan, chat, entry.tokens)
+  await sendWhole(chat.isMessages ? messageText(text) : text, status, plan, wire)
 }
 
 async function sendStream(status: number, chat: ChatBody, entry: JournalEntry, plan: Plan, wire: Wire): Promise<void> {
@@ -74,10 +76,11 @@ async function sendStream(status: number, chat: ChatBody, entry: JournalEntry, p
   if (plan.emptyLines !== undefined) await wire.write((plan.eol ?? '\n').repeat(plan.emptyLines))
   if (plan.endlessLine !== undefined) await sendEndlessLine(plan.endlessLine, wire)
 
-  for (const piece of streamPieces(plan, chat)) {
+  const pieces = streamPieces(plan, chat)
+  for (const piece of chat.isMessages ? messagePieces(pieces, promptTokensOf(plan, chat)) : pieces) {
     if (piece.produces !== undefined && entry.chunks === 0 && (await breaksOff(0, plan, wire))) return
     if (piece.produces !== undefined && entry.chunks > 0) await wire.sleep(plan.chunkDelayMs)
-    await wire.write(frameText(piece.json, entry.chunks, plan))
+    await wire.write(chat.isMessages ? piece.json : frameText(piece.json, entry.chunks, plan))
     if (piece.produces === undefined) continue
 
     count(entry.tokens, piece.produces)
@@ -85,7 +88,7 @@ async function sendStream(status: number, chat: ChatBody, entry: JournalEntry, p
     if (entry.chunks === 1) await sendOddities(plan, wire)
     if (await breaksOff(entry.chunks, plan, wire)) return
   }
-  await sendDone(plan.done ?? 'normal', plan, wire)
+  if (!chat.isMessages) await sendDone(plan.done ?? 'normal', plan, wire)
 }
 
 // The plan after its first content chunk.

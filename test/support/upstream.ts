@@ -55,7 +55,10 @@ export async function startUpstream(port = 0): Promise<Upstream> {
     const chosen = queue.shift() ?? byModel.get(entry.model) ?? fallback
     entry.plan = typeof chosen === 'function' ? await chosen(entry) : chosen
     const { socket } = req
-    await answer(entry.plan, readChatBody(entry.body), entry, openWire(entry.plan, entry, res))
+    const isMessages = entry.path.endsWith('/messages')
+    const chat = readChatBody(entry.body)
+    const asked = isMessages ? { ...chat, isMessages, includeUsage: true } : chat
+    await answer(entry.plan, asked, entry, openWire(entry.plan, entry, res))
     if (entry.plan.closeAfterMs !== undefined) {
       await setTimeout(entry.plan.closeAfterMs)
       socket.destroy()

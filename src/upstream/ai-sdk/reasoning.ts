@@ -38,7 +38,10 @@ export function thinkingOf(upstreamRequest: UpstreamRequest, provider: Provider,
 type Reasoning = { readonly effort: Effort | undefined; readonly budget: number | undefined }
 
 // In OpenAI's format, and in Anthropic's and OpenRouter's where the operator passes them through.
-function reasoningOf({ forwarded, extras }: Chat, passthrough: readonly string[]): Reasoning | undefined {
+function reasoningOf(
+  { forwarded, extras, effort: translated }: Chat,
+  passthrough: readonly string[],
+): Reasoning | undefined {
   const allowed = (name: string) =>
     passthrough.includes(name) && extras.has(name) ? record(extras.get(name), name) : {}
   const thinking = allowed('thinking')
@@ -48,7 +51,9 @@ function reasoningOf({ forwarded, extras }: Chat, passthrough: readonly string[]
   const budget = [thinking.budget_tokens, reasoning.max_tokens].find(
     value => Number.isInteger(value) && Number(value) > 0,
   )
-  const effort = off ? 'none' : (forwarded.reasoning_effort ?? reasoning.effort ?? (on ? 'medium' : undefined))
+  const effort = off
+    ? 'none'
+    : (forwarded.reasoning_effort ?? reasoning.effort ?? translated ?? (on ? 'medium' : undefined))
   if (effort === undefined && budget === undefined) return undefined
   if (effort !== undefined && !EFFORTS.includes(String(effort)))
     throw cannot(`reasoning_effort must be one of ${EFFORTS.join(', ')} for this model's provider.`)

@@ -120,7 +120,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
 }
 
 // An answer that is translated to another dialect must be read as a whole.
-function onEventLoop<Setup extends WireBounds>(setup: Setup): Setup {
+export function onEventLoop<Setup extends WireBounds>(setup: Setup): Setup {
   const { packageAnswerBytesMax: bytesMax } = setup
   return { ...setup, answerBytesMax: bytesMax, answerInlineBytesMax: bytesMax }
 }
@@ -139,7 +139,7 @@ function authorization({ secret }: Credential, { quirks }: Provider): string {
 }
 
 // Checks status and type first: an answer goes to its reader, anything else is collected for its error message.
-function byStatus(
+export function byStatus(
   reader: Reader,
   listener: AnswerListener,
   abort: () => void,
@@ -175,4 +175,4 @@ function byStatus(
   }
 }
 
-const EVENT_STREAM = /^text\/event-stream/i
+export const EVENT_STREAM = /^text\/event-stream/i

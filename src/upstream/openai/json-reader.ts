@@ -17,7 +17,11 @@ export type JsonReaderBounds = {
   readonly answerInlineMembersMax: number
 }
 
-export type JsonReaderSetup = JsonReaderBounds & { readonly unsaid: Unsaid }
+export type JsonReaderSetup = JsonReaderBounds & {
+  readonly unsaid: Unsaid
+  // For an answer in another dialect than OpenAI's, which is read on the event loop.
+  readonly read?: typeof readWhole
+}
 
 export type JsonReaderNeeds = {
   readonly accountId: string
@@ -81,7 +85,7 @@ export function jsonReader(
         return
       }
       if (verdict === 'too_deep') throw invalidResponse('nested too deeply')
-      const answer = readWhole(text, setup.unsaid)
+      const answer = (setup.read ?? readWhole)(text, setup.unsaid)
       body.pieces = []
       state.upstreamId = answer.id
       listener.whole(answer.whole)

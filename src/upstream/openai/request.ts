@@ -2,7 +2,8 @@
 // names that it knows. What does not depend on the chat is computed once per provider.
 import type { Provider } from '../../domain/catalog.ts'
 import type { Chat } from '../../domain/chat.ts'
-import type { Message } from '../../domain/prompt.ts'
+import type { Message, Part } from '../../domain/prompt.ts'
+import { isKnownToReason } from '../../domain/reasoning.ts'
 import { isRawJson } from '../../lib/raw-json.ts'
 import type { UpstreamRequest } from '../adapter.ts'
 
@@ -24,8 +25,12 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
   const cacheKeyField = quirks.cacheKeyField ?? null
   const takesAll = quirks.developerRole && leftOutOfMessages.length === 0
 
+  // Chats whose reasoning was sent as an effort.
+  const reasoned = new WeakSet<Chat>()
+
   // The messages were serialised when they were measured; they are serialised again only if one cannot be sent unchanged.
-  function messages({ messages, messagesJson }: Chat): string {
+  function messages({ dialect, messages, messagesJson }: Chat): string {
+    if (dialect === 'messages') return JSON.stringify(messages.map(message => withoutMarks(plain(message))))
     return !takesAll && messages.some(isOdd) ? JSON.stringify(messages.map(plain)) : messagesJson
   }
 
@@ -57,6 +62,8 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
         if (name !== cacheKeyField && chat.extras.has(name))
           fields[name] = withinCap(name, chat.extras.get(name), upstreamRequest.outputBound)
       }
+      if (chat.effort !== undefined && !leftOut.includes(EFFORT) && sayEffort(fields, upstreamRequest))
+        reasoned.add(chat)
       if (upstreamRequest.outputTokens !== null) fields[maxTokensField] = upstreamRequest.outputTokens
       if (chat.stream) {
         fields.stream = true
@@ -66,7 +73,8 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
       return `${JSON.stringify(fields).slice(0, -1)},"messages":${messages(chat)}}`
     },
     ignored(chat) {
-      const names = [...chat.extras.keys()].filter(name => !passthrough.includes(name)).concat(chat.leftOut)
+      const isSaid = (name: string) => passthrough.includes(name) || (name === 'thinking' && reasoned.has(chat))
+      const names = [...chat.extras.keys()].filter(name => !isSaid(name)).concat(chat.leftOut)
       for (const name of leftOut) {
         if (Object.hasOwn(chat.forwarded, name) || Object.hasOwn(chat.identifiers, name)) names.push(name)
       }
@@ -76,6 +84,23 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
       return names
     },
   }
+}
+
+// Markers of another dialect, which providers of this one refuse.
+function withoutMarks(message: Message): Message {
+  if (!Array.isArray(message.content)) return message
+  const parts = message.content as readonly Part[]
+  if (parts.every(part => part.cache_control === undefined)) return message
+  return { ...message, content: parts.map(({ cache_control: _, ...part }) => part) }
+}
+
+const EFFORT = 'reasoning_effort'
+
+// The caller speaks another dialect, in which every model accepts it; here, models that do not reason refuse it.
+function sayEffort(fields: Record<string, unknown>, { chat, model }: UpstreamRequest): boolean {
+  if (fields[EFFORT] !== undefined || !isKnownToReason({ id: model, targets: [] })) return false
+  fields[EFFORT] = chat.effort === 'xhigh' || chat.effort === 'max' ? 'high' : chat.effort
+  return true
 }
 
 // A reasoning budget is output too: one above the cap would be produced and never paid for.

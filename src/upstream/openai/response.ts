@@ -10,7 +10,7 @@ const CHOICES_MAX = 128
 // Checked before the parse, which takes seconds for deep nesting, and a third of a second for 100,000 objects of different
 // shapes. Deeper nesting also exceeds the stack when it is serialised.
 export const DEPTH_MAX = 1000
-const FRAME_BOUNDS = { depthMax: DEPTH_MAX, membersMax: 50_000 }
+export const FRAME_BOUNDS = { depthMax: DEPTH_MAX, membersMax: 50_000 }
 
 export function readChunk(data: string, unsaid: Unsaid): { readonly id: string | null; readonly chunk: Chunk } {
   const verdict = guardText(data, FRAME_BOUNDS)
@@ -102,7 +102,7 @@ function finishReason(value: unknown): string | null {
   return KNOWN_REASONS.has(value) ? value : 'stop'
 }
 
-function parse(text: string): unknown {
+export function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -116,7 +116,7 @@ function object(value: unknown, unsaid: Unsaid): Record<string, unknown> {
   return found
 }
 
-function record(value: unknown): Record<string, unknown> {
+export function record(value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   throw invalidResponse('not an object')
 }
@@ -125,7 +125,7 @@ export function invalidResponse(what: string): Failure {
   return new Failure('invalid_response', `unexpected upstream response: ${what}`, { status: 200 })
 }
 
-function idOf(value: unknown): string | null {
+export function idOf(value: unknown): string | null {
   return typeof value === 'string' ? storable(value, 256) : null
 }
 

@@ -24,6 +24,7 @@ const REASONS: Readonly<Record<Reason, string>> = {
   above_max_price: 'above the client’s maximum price',
   unsupported_parameters: 'does not support a parameter of the request',
   no_remote_media: 'does not fetch images by URL',
+  other_dialect: 'cannot express the request',
   unknown_model: 'unknown or inactive model',
   does_not_fit: 'request exceeds the context length',
   unaffordable: 'not covered by the balance',

@@ -1,0 +1,118 @@
+// Anthropic's Messages over our own sockets, for callers that speak it: request and answer pass through untranslated. Callers of
+// other dialects are served by the adapter that translates.
+import type { Credential, Provider } from '../../domain/catalog.ts'
+import { isNative } from '../../domain/chat.ts'
+import type { AnswerListener, UpstreamStream } from '../../domain/handoff.ts'
+import { memoize } from '../../lib/memoize.ts'
+import { withoutTrailing } from '../../lib/text.ts'
+import type { Adapter, UpstreamRequest } from '../adapter.ts'
+import { type HttpClientRequest, headerLines, type ResponseStream } from '../http-client.ts'
+import { openClient } from '../open-client.ts'
+import { byStatus, EVENT_STREAM, onEventLoop, type WireBounds, type WireNeeds } from '../openai/adapter.ts'
+import { jsonReader } from '../openai/json-reader.ts'
+import { messageReader } from './reader.ts'
+import { ignoredNatively, messageBody } from './request.ts'
+import { readMessage } from './response.ts'
+
+const VERSION = '2023-06-01'
+
+export function anthropicAdapter(
+  provider: Provider,
+  translating: Adapter,
+  bounds: WireBounds,
+  needs: WireNeeds,
+): Adapter {
+  const url = new URL(provider.baseUrl)
+  const path = `${withoutTrailing(url.pathname, '/')}/messages`
+  const headers = {
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'turnpike',
+    'anthropic-version': VERSION,
+    ...provider.quirks.headers,
+  }
+  const connectionsMax = bounds.connectionsPerProviderMax
+  const client = openClient(provider, { ...needs, url, headers, connectionsMax }, needs.network)
+  const known = memoize((credential: Credential) => ({
+    head: headerLines({ 'x-api-key': credential.secret }),
+    setup: { ...bounds, unsaid: [url.host, credential.secret] },
+  }))
+  const unknown = { head: '', setup: { ...bounds, unsaid: [url.host] } }
+
+  return {
+    provider,
+    call(upstreamRequest, listener) {
+      if (!isNative(upstreamRequest.chat, provider)) return translating.call(upstreamRequest, listener)
+      return upstreamRequest.chat.stream ? streamed(upstreamRequest, listener) : atOnce(upstreamRequest, listener)
+    },
+    ignored: chat => (isNative(chat, provider) ? ignoredNatively(chat, provider) : translating.ignored(chat)),
+    retire() {
+      client.retire()
+      translating.retire()
+    },
+    async close() {
+      await client.close()
+      await translating.close()
+    },
+  }
+
+  function streamed(upstreamRequest: UpstreamRequest, listener: AnswerListener): UpstreamStream {
+    const { head, setup } = setupFor(upstreamRequest)
+    const state = { upstreamId: null as string | null }
+    let stream: ResponseStream | undefined
+    const abort = () => stream?.abort()
+    const reader = messageReader(listener, setup, state, abort)
+    const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteStreamMs)
+    stream = client.send(request, byStatus(reader, listener, abort, EVENT_STREAM, setup.unsaid))
+    return { pause: stream.pause, resume: stream.resume, abort: stream.abort, upstreamId: () => state.upstreamId }
+  }
+
+  function atOnce(upstreamRequest: UpstreamRequest, listener: AnswerListener): UpstreamStream {
+    const { head, setup } = setupFor(upstreamRequest)
+    const state = { upstreamId: null as string | null }
+    let stream: ResponseStream | undefined
+    const abort = () => stream?.abort()
+    const reader = jsonReader(listener, { ...onEventLoop(setup), read: readMessage }, state, {
+      accountId: upstreamRequest.accountId,
+      memory: needs.memory,
+      large: needs.large,
+      pause: () => stream?.pause(),
+      resume: () => stream?.resume(),
+      abort,
+    })
+    const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteJsonMs)
+    stream = client.send(request, byStatus(reader, listener, abort, undefined, setup.unsaid))
+    const { pause, resume } = stream
+    return {
+      pause,
+      resume() {
+        if (!reader.isWaiting()) resume()
+      },
+      abort() {
+        abort()
+        reader.abandon()
+      },
+      reservation: reader.reservation,
+      upstreamId: () => state.upstreamId,
+    }
+  }
+
+  function setupFor({ credential }: UpstreamRequest) {
+    return credential === undefined ? unknown : known(credential)
+  }
+
+  function requestOf(upstreamRequest: UpstreamRequest, head: string, firstByteMs: number): HttpClientRequest {
+    const { nativeHeaders } = upstreamRequest.chat
+    return {
+      requestId: upstreamRequest.requestId,
+      accountId: upstreamRequest.accountId,
+      path,
+      head: nativeHeaders === undefined ? head : head + headerLines(nativeHeaders),
+      body: messageBody(upstreamRequest, provider),
+      firstByteMs,
+      totalMs: Math.min(provider.timeouts.totalMs, upstreamRequest.totalMsMax),
+      silence: upstreamRequest.silence,
+      onSent: upstreamRequest.onSent,
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// The request to a provider that speaks Anthropic's Messages: the caller's own, with the model's name there, the held maximum and
+// identifiers as HMACs. Pure.
+import type { Provider } from '../../domain/catalog.ts'
+import type { Chat } from '../../domain/chat.ts'
+import type { UpstreamRequest } from '../adapter.ts'
+
+export function messageBody(upstreamRequest: UpstreamRequest, { passthrough }: Provider): string {
+  const { chat, identifiers, outputBound } = upstreamRequest
+  const cap = upstreamRequest.outputTokens ?? outputBound
+  const fields: Record<string, unknown> = { model: upstreamRequest.model, max_tokens: cap }
+  if (chat.stream) fields.stream = true
+  if (identifiers.user !== undefined) fields.metadata = { user_id: identifiers.user }
+  const thinking = thinkingWithin(chat.extras.get('thinking'), cap)
+  if (thinking !== undefined) fields.thinking = thinking
+  for (const name of passthrough) {
+    const isSet = name === 'thinking' || Object.hasOwn(chat.native ?? {}, name) || Object.hasOwn(fields, name)
+    if (!isSet && chat.extras.has(name)) fields[name] = chat.extras.get(name)
+  }
+  return `${JSON.stringify(fields).slice(0, -1)},${(chat.nativeJson ?? '{}').slice(1)}`
+}
+
+export function ignoredNatively(chat: Chat, { passthrough }: Provider): readonly string[] {
+  const isSent = (name: string) =>
+    name === 'thinking' || Object.hasOwn(chat.native ?? {}, name) || passthrough.includes(name)
+  const identifiers = Object.keys(chat.identifiers).filter(name => name !== 'user' && name !== 'session_id')
+  return [...[...chat.extras.keys()].filter(name => !isSent(name)), ...identifiers, ...chat.leftOut]
+}
+
+// Reasoning is output: a budget above the held maximum would be produced and never paid for.
+function thinkingWithin(thinking: unknown, cap: number): unknown {
+  const { type, budget_tokens: budget } = (thinking ?? {}) as {
+    readonly type?: unknown
+    readonly budget_tokens?: unknown
+  }
+  if (type !== 'enabled' || typeof budget !== 'number' || budget < cap) return thinking
+  return cap > BUDGET_MIN ? { ...(thinking as object), budget_tokens: cap - 1 } : undefined
+}
+
+// A smaller budget is refused.
+const BUDGET_MIN = 1024

@@ -1,0 +1,191 @@
+// Reads the answers of a provider that speaks Anthropic's Messages: each event is kept as it came, with what is metered of it in
+// OpenAI's shape. Pure except for the state of one stream.
+import type { Failure } from '../../domain/failure.ts'
+import type { Chunk, ChunkChoice, NativeEvent, Whole } from '../../domain/handoff.ts'
+import { guardText } from '../../lib/json-guard.ts'
+import { failureOfError, type Unsaid } from '../openai/error.ts'
+import { FRAME_BOUNDS, idOf, invalidResponse, parse, record } from '../openai/response.ts'
+import { type Counts, countsOf, NO_COUNTS, usageOf } from './usage.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export type EventReader = {
+  // Undefined for an event that nobody has to see. Throws a Failure for an error, and for events out of order.
+  take(data: string): Chunk | undefined
+  readonly id: string | null
+  // Why it stopped is known: at most message_stop is missing.
+  readonly finished: boolean
+  readonly done: boolean
+}
+
+export function eventReader(unsaid: Unsaid): EventReader {
+  let counts: Counts = NO_COUNTS
+  // The types of the blocks, by index.
+  const blocks = new Map<unknown, unknown>()
+  const open = new Set<unknown>()
+  let started = false
+
+  function take(data: string): Chunk | undefined {
+    // An answer has one end; what follows it is ignored.
+    if (reader.done) return undefined
+    const event = readEvent(data, unsaid)
+    const { type } = event
+    if (type === 'ping') return undefined
+    if ((type === 'message_start') === started) throw outOfOrder(type)
+    const native = { ...event, type, data: oneLine(data) }
+    switch (type) {
+      case 'message_start': {
+        started = true
+        const message = record(event.message)
+        reader.id = idOf(message.id)
+        counts = countsOf(message.usage, counts)
+        return chunk({ role: 'assistant' }, native, usageOf(counts))
+      }
+      case 'content_block_start': {
+        if (blocks.has(event.index) || reader.finished || blocks.size >= BLOCKS_MAX) throw outOfOrder(type)
+        const block = record(event.content_block)
+        blocks.set(event.index, block.type)
+        open.add(event.index)
+        return chunk(blockContent(block, blocks.size - 1), brief(native))
+      }
+      case 'content_block_delta':
+        if (!open.has(event.index)) throw outOfOrder(type)
+        return chunk(deltaContent(record(event.delta)), brief(native))
+      case 'content_block_stop':
+        if (!open.delete(event.index)) throw outOfOrder(type)
+        return chunk(undefined, brief(native))
+      case 'message_delta': {
+        const { stop_reason: reason } = record(event.delta)
+        counts = countsOf(event.usage, counts)
+        if (typeof reason === 'string') reader.finished = true
+        return chunk({}, native, usageOf(counts), typeof reason === 'string' ? finishReason(reason) : null)
+      }
+      case 'message_stop':
+        if (!reader.finished) throw outOfOrder(type)
+        reader.done = true
+        return undefined
+      // A later version of the API may have more.
+      default:
+        return chunk(undefined, brief(native))
+    }
+  }
+
+  const reader = { take, id: null as string | null, finished: false, done: false }
+  return reader
+}
+
+const BLOCKS_MAX = 4096
+
+// For a text that was checked like an event.
+export function readMessage(text: string, unsaid: Unsaid): { readonly id: string | null; readonly whole: Whole } {
+  const message = record(parse(text))
+  if (message.type === 'error') throw failureOfEvent(message, unsaid)
+  if (message.type !== 'message' || !Array.isArray(message.content)) throw invalidResponse('not a message')
+  const spoken = (message.content as readonly unknown[]).map((block, index) => blockContent(record(block), index))
+  const { stop_reason: reason } = message
+  const counts = countsOf(message.usage, NO_COUNTS)
+  const content = { role: 'assistant', content: null, blocks: spoken }
+  return {
+    id: idOf(message.id),
+    whole: {
+      choices: [
+        { index: 0, message: content, finish_reason: typeof reason === 'string' ? finishReason(reason) : 'stop' },
+      ],
+      native: message,
+      usage: usageOf(counts),
+      fingerprint: undefined,
+    },
+  }
+}
+
+function readEvent(data: string, unsaid: Unsaid): NativeEvent {
+  if (guardText(data, FRAME_BOUNDS) !== 'ok') throw invalidResponse('nested too deeply or too many members')
+  const event = record(parse(data))
+  if (event.type === 'error' || (event.type === undefined && event.error !== undefined))
+    throw failureOfEvent(event, unsaid)
+  if (typeof event.type !== 'string' || !/^\w{1,64}$/.test(event.type))
+    throw invalidResponse('not an event of Messages')
+  return event as NativeEvent
+}
+
+// By the type of the error, which stands for a status.
+function failureOfEvent({ error }: Fields, unsaid: Unsaid): Failure {
+  const fields = typeof error === 'object' && error !== null ? (error as Fields) : { message: error }
+  const status = STATUS_OF[String(fields.type)] ?? 500
+  return failureOfError({ ...fields, status }, unsaid)
+}
+
+const STATUS_OF: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 403,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  timeout_error: 504,
+  overloaded_error: 529,
+}
+
+// Everything that a block has when it begins, or as a whole, and that counts as output.
+function blockContent(block: Fields, index: number): ChunkChoice['delta'] | undefined {
+  const { type, text, thinking, data, name, input } = block
+  if (type === 'text') return given('content', text)
+  if (type === 'thinking') return given('reasoning_content', thinking)
+  if (type === 'redacted_thinking') return given('reasoning_content', data)
+  if (type === 'tool_use') {
+    const isWhole = typeof input === 'object' && input !== null && Object.keys(input).length > 0
+    return { tool_calls: [{ index, function: { name, arguments: isWhole ? JSON.stringify(input) : '' } }] }
+  }
+  const { type: _, ...others } = block
+  return { block: others }
+}
+
+function deltaContent(delta: Fields): ChunkChoice['delta'] | undefined {
+  const { type, text, thinking, partial_json: json } = delta
+  if (type === 'text_delta') return given('content', text)
+  if (type === 'thinking_delta') return given('reasoning_content', thinking)
+  if (type === 'input_json_delta') return given('block', json)
+  if (type === 'signature_delta' || type === 'citations_delta') return undefined
+  const { type: _, ...others } = delta
+  return { block: others }
+}
+
+function given(name: string, value: unknown): ChunkChoice['delta'] | undefined {
+  return typeof value === 'string' && value !== '' ? { [name]: value } : undefined
+}
+
+function finishReason(reason: string): string {
+  return FINISH_REASONS[reason] ?? 'stop'
+}
+
+const FINISH_REASONS: Readonly<Record<string, string>> = {
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter',
+}
+
+// The fields that a writer reads of an event that it passes on as text.
+function brief({ type, index, data }: NativeEvent): NativeEvent {
+  return { type, index, data }
+}
+
+function chunk(
+  delta: ChunkChoice['delta'] | undefined,
+  native: NativeEvent,
+  usage: unknown = undefined,
+  finish_reason: string | null = null,
+): Chunk {
+  const choices = delta === undefined ? [] : [{ index: 0, delta, finish_reason }]
+  return { choices, native, usage, fingerprint: undefined }
+}
+
+// A line end in JSON is a blank; in an event it would end the line.
+function oneLine(data: string): string {
+  return data.includes('\n') ? data.replaceAll('\n', ' ') : data
+}
+
+function outOfOrder(type: string): Failure {
+  return invalidResponse(`${type.slice(0, 64)} out of order`)
+}
