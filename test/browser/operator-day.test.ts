@@ -215,10 +215,16 @@ test('the playground also works with a separate admin listener', { skip }, async
 
   await open('/playground')
   await page.getByLabel('Key', { exact: true }).fill(secret)
-  await page.getByLabel('Message').fill('one two three four')
-  await page.keyboard.press('Enter')
-  await page.getByText('View request').waitFor()
+  for (const [turn, api] of ['Chat Completions', 'Messages', 'Responses'].entries()) {
+    await page.getByRole('combobox', { name: 'API' }).click()
+    await page.getByRole('option', { name: api }).click()
+    await page.getByLabel('Message').fill('one two three four')
+    await page.keyboard.press('Enter')
+    await page.getByText('View request').nth(turn).waitFor()
+  }
 
+  const shown = await page.locator('main').innerText()
+  assert.equal(shown.split('You said: one two three four').length - 1, 3, shown)
   assert.deepEqual(complaints, [])
 })
 
@@ -243,7 +249,7 @@ async function takeSecret(page: Page): Promise<string> {
   await dialog.getByText('Shown only once').waitFor()
   const secret = (await dialog.locator('pre').first().textContent()) ?? ''
   assert.match(secret, /^svc_live_[0-9A-Za-z]{43}$/)
-  for (const language of ['Python', 'TypeScript', 'curl']) {
+  for (const language of ['Python', 'TypeScript', 'Claude Code', 'Codex', 'curl']) {
     await dialog.getByRole('tab', { name: language }).click()
     assert.match((await dialog.getByRole('tabpanel').innerText()) ?? '', new RegExp(secret))
   }

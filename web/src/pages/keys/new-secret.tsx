@@ -8,7 +8,7 @@ import type { KeyWithSecret } from '../../api/keys.ts'
 import { useModelDirectory } from '../../api/models.ts'
 import { CopyField } from '../../components/copy-field.tsx'
 import { rememberKey } from '../playground/key-in-memory.ts'
-import { snippets } from './snippets.ts'
+import { SNIPPETS, snippets } from './snippets.ts'
 
 export function NewSecret({ of: key, onDone }: { readonly of: KeyWithSecret; readonly onDone: () => void }): ReactNode {
   const [, goTo] = useLocation()
@@ -33,9 +33,11 @@ export function NewSecret({ of: key, onDone }: { readonly of: KeyWithSecret; rea
       </Text>
       <Tabs defaultValue="curl" variant="outline">
         <Tabs.List>
-          <Tabs.Tab value="curl">curl</Tabs.Tab>
-          <Tabs.Tab value="python">Python</Tabs.Tab>
-          <Tabs.Tab value="typescript">TypeScript</Tabs.Tab>
+          {Object.entries(SNIPPETS).map(([name, label]) => (
+            <Tabs.Tab key={name} value={name}>
+              {label}
+            </Tabs.Tab>
+          ))}
         </Tabs.List>
         {Object.entries(texts).map(([name, text]) => (
           <Tabs.Panel key={name} value={name} pt="xs">

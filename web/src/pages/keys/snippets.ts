@@ -1,6 +1,15 @@
-// Ready-to-run snippets with a new key for curl, Python and TypeScript.
+// Ready-to-run snippets with a new key, for libraries and for coding agents.
 
-export type Snippets = { readonly curl: string; readonly python: string; readonly typescript: string }
+export type Snippets = Readonly<Record<keyof typeof SNIPPETS, string>>
+
+// Their names, in the order of the tabs.
+export const SNIPPETS = {
+  curl: 'curl',
+  python: 'Python',
+  typescript: 'TypeScript',
+  claude: 'Claude Code',
+  codex: 'Codex',
+} as const
 
 export function snippets(of: { readonly baseUrl: string; readonly secret: string; readonly model: string }): Snippets {
   const { baseUrl, secret } = of
@@ -26,6 +35,12 @@ const response = await client.chat.completions.create({
   messages: [{ role: 'user', content: 'Hello' }],
 })
 console.log(response.choices[0].message.content)`,
+    claude: `export ANTHROPIC_BASE_URL=${baseUrl.replace(/\/v1$/, '')}
+export ANTHROPIC_AUTH_TOKEN=${secret}
+claude --model '${shellQuoted(of.model)}'`,
+    codex: `export TURNPIKE_KEY=${secret}
+codex -c 'model=${shellQuoted(model)}' -c model_provider=turnpike \\
+  -c 'model_providers.turnpike={name="Turnpike",base_url="${baseUrl}",env_key="TURNPIKE_KEY",wire_api="responses"}'`,
   }
 }
 

@@ -2,7 +2,7 @@
 import { Button, Group, PasswordInput, Select, Stack, Text, Textarea } from '@mantine/core'
 import { IconEraser, IconMessageCircle, IconPlayerStop, IconSend } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { type Message, streamChat } from '../../api/chat.ts'
+import { DIALECTS, type Dialect, type Message, streamChat } from '../../api/chat.ts'
 import { useModelDirectory } from '../../api/models.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
@@ -15,7 +15,8 @@ export default function Playground(): ReactNode {
   const [key, setKey] = useState(rememberedKey)
   const [chosen, setChosen] = useState<string | null>(null)
   const model = chosen ?? models[0]?.id ?? ''
-  const chat = useChat(key.trim(), model)
+  const [dialect, setDialect] = useState<Dialect>('chat')
+  const chat = useChat(key.trim(), model, dialect)
 
   return (
     <Page title="Playground" about="Chat with a model using an API key. Requests are billed like any other.">
@@ -42,6 +43,15 @@ export default function Playground(): ReactNode {
             data={models.map(({ id }) => id)}
             value={model === '' ? null : model}
             onChange={setChosen}
+          />
+          <Select
+            label="API"
+            description="The dialect of the request"
+            miw={180}
+            allowDeselect={false}
+            data={Object.entries(DIALECTS).map(([value, { label }]) => ({ value, label }))}
+            value={dialect}
+            onChange={value => setDialect((value ?? 'chat') as Dialect)}
           />
         </Group>
       </Panel>
@@ -70,7 +80,7 @@ type Chat = {
   clear(): void
 }
 
-function useChat(key: string, model: string): Chat {
+function useChat(key: string, model: string, dialect: Dialect): Chat {
   const [turns, setTurns] = useState<readonly TurnState[]>([])
   const running = useRef<AbortController>(undefined)
   useEffect(() => () => running.current?.abort(), [])
@@ -89,6 +99,7 @@ function useChat(key: string, model: string): Chat {
     setTurns([...turns, { is: 'running', model, question, answer: '', requestId: null, error: undefined }])
     try {
       await streamChat({
+        dialect,
         key,
         model,
         messages: [...turns.flatMap(messagesOf), { role: 'user', content: question }],
