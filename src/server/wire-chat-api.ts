@@ -16,6 +16,7 @@ import type { ResponseNeeds } from '../http/response.ts'
 import { type Router, v1Router } from '../http/router.ts'
 import { chatQuote } from '../http/v1/chat-quote.ts'
 import { type CompletionEndpoint, completions } from '../http/v1/completions.ts'
+import { countTokensEndpoint } from '../http/v1/count-tokens.ts'
 import { COMPLETION_PATHS } from '../http/v1/endpoint.ts'
 import { keyIntrospect } from '../http/v1/key-introspect.ts'
 import { listModels, oneModel } from '../http/v1/models.ts'
@@ -316,6 +317,7 @@ function endpoints({ store, catalog }: OpenedStore, reply: ResponseNeeds, stages
   return [
     ...COMPLETIONS.map(endpoint => completions(endpoint, chatNeeds)),
     chatQuote(chatNeeds),
+    countTokensEndpoint(chatNeeds),
     listModels(entering),
     oneModel(entering),
     keyIntrospect(entering),

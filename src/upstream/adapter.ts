@@ -2,6 +2,7 @@
 // translation: no money, no retries, no choice of target.
 import type { Credential, Provider } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
+import type { Failure } from '../domain/failure.ts'
 import type { AnswerListener, UpstreamStream } from '../domain/handoff.ts'
 import type { Silence } from './http-client.ts'
 
@@ -33,6 +34,8 @@ export type UpstreamRequest = {
 export type Adapter = {
   readonly provider: Provider
   call(upstreamRequest: UpstreamRequest, listener: AnswerListener): UpstreamStream
+  // The tokens of the prompt, where the protocol has a count. Calls back once, unless aborted.
+  countTokens?(upstreamRequest: UpstreamRequest, done: (counted: number | Failure) => void): { abort(): void }
   // Names of the caller's fields that this protocol does not forward.
   ignored(chat: Chat): readonly string[]
   // Its provider has changed: calls in flight continue to their end, nothing is kept for later.

@@ -1,8 +1,11 @@
-// GET /v1/models and /v1/models/{id}: the active models with their prices.
+// GET /v1/models and /v1/models/{id}: the active models with their prices; in Anthropic's shape for its clients, which name the
+// version of its API.
 import { hash as digest } from 'node:crypto'
 import type { EndpointRule } from '../../admit/authorize.ts'
 import { type Model, modelNotFound } from '../../domain/catalog.ts'
 import { formatPrice } from '../../domain/credits.ts'
+import { isoSecond } from '../../domain/wire-time.ts'
+import type { RequestContext } from '../response.ts'
 import {
   below,
   exactly,
@@ -20,11 +23,12 @@ const rule: EndpointRule = { endpoint: 'models', method: 'GET', scope: 'models.r
 
 export function listModels(needs: ModelsNeeds): V1Endpoint {
   const work: UnbilledHandler = async ctx => {
-    const body = { object: 'list', data: needs.catalog().models.map(modelEntry) }
+    const { models } = needs.catalog()
+    const body = isAnthropic(ctx) ? anthropicList(models) : { object: 'list', data: models.map(modelEntry) }
     const etag = `"${digest('sha256', JSON.stringify(body)).slice(0, 32)}"`
     return {
       status: knows(ctx.req.headers['if-none-match'], etag) ? 304 : 200,
-      headers: ['ETag', etag, 'Cache-Control', 'private, no-cache'],
+      headers: ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'anthropic-version'],
       body: () => body,
     }
   }
@@ -32,10 +36,11 @@ export function listModels(needs: ModelsNeeds): V1Endpoint {
 }
 
 export function oneModel(needs: ModelsNeeds): V1Endpoint {
-  const work: UnbilledHandler = async (_it, _pass, id) => {
+  const work: UnbilledHandler = async (ctx, _pass, id) => {
     const model = needs.catalog().model(id)
     if (model === undefined) throw modelNotFound(id)
-    return { status: 200, body: () => modelEntry(model) }
+    const entry = isAnthropic(ctx) ? anthropicEntry : modelEntry
+    return { status: 200, headers: ['Vary', 'anthropic-version'], body: () => entry(model) }
   }
   return unbilledEndpoint(rule, below('/v1/models/'), work, needs)
 }
@@ -43,6 +48,32 @@ export function oneModel(needs: ModelsNeeds): V1Endpoint {
 // If-None-Match compares weakly, and `*` matches anything.
 function knows(tags: string | undefined, etag: string): boolean {
   return (tags ?? '').split(',').some(tag => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
+}
+
+function isAnthropic(ctx: RequestContext): boolean {
+  return ctx.req.headers['anthropic-version'] !== undefined
+}
+
+// All on one page.
+function anthropicList(models: readonly Model[]) {
+  const data = models.map(anthropicEntry)
+  return { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
+}
+
+function anthropicEntry(model: Model) {
+  return {
+    type: 'model',
+    id: model.id,
+    display_name: model.name,
+    created_at: isoSecond(model.createdAt),
+    max_input_tokens: model.contextLength,
+    max_tokens: model.maxOutputTokens,
+    capabilities: null,
+    lifecycle: 'active',
+    line: null,
+    deprecated_at: null,
+    retires_at: null,
+  }
 }
 
 export function modelEntry(model: Model) {

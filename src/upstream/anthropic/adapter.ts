@@ -10,8 +10,9 @@ import { type HttpClientRequest, headerLines, type ResponseStream } from '../htt
 import { openClient } from '../open-client.ts'
 import { byStatus, EVENT_STREAM, onEventLoop, type WireBounds, type WireNeeds } from '../openai/adapter.ts'
 import { jsonReader } from '../openai/json-reader.ts'
+import { countReader } from './count.ts'
 import { messageReader } from './reader.ts'
-import { ignoredNatively, messageBody } from './request.ts'
+import { countBody, ignoredNatively, messageBody } from './request.ts'
 import { readMessage } from './response.ts'
 
 const VERSION = '2023-06-01'
@@ -44,6 +45,16 @@ export function anthropicAdapter(
     call(upstreamRequest, listener) {
       if (!isNative(upstreamRequest.chat, provider)) return translating.call(upstreamRequest, listener)
       return upstreamRequest.chat.stream ? streamed(upstreamRequest, listener) : atOnce(upstreamRequest, listener)
+    },
+    countTokens(upstreamRequest, done) {
+      const { head, setup } = setupFor(upstreamRequest)
+      const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteJsonMs)
+      const counting = { ...request, path: `${path}/count_tokens`, body: countBody(upstreamRequest) }
+      const stream = client.send(
+        counting,
+        countReader(done, () => stream.abort(), setup.unsaid),
+      )
+      return stream
     },
     ignored: chat => (isNative(chat, provider) ? ignoredNatively(chat, provider) : translating.ignored(chat)),
     retire() {

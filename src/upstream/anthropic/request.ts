@@ -13,15 +13,38 @@ export function messageBody(upstreamRequest: UpstreamRequest, { passthrough }: P
   const thinking = thinkingWithin(chat.extras.get('thinking'), cap)
   if (thinking !== undefined) fields.thinking = thinking
   for (const name of passthrough) {
-    const isSet = name === 'thinking' || Object.hasOwn(chat.native ?? {}, name) || Object.hasOwn(fields, name)
+    const isSet = TRANSLATED.has(name) || Object.hasOwn(chat.native ?? {}, name) || Object.hasOwn(fields, name)
     if (!isSet && chat.extras.has(name)) fields[name] = chat.extras.get(name)
   }
   return `${JSON.stringify(fields).slice(0, -1)},${(chat.nativeJson ?? '{}').slice(1)}`
 }
 
+// Listed for the adapter that translates: the one is sent in any case, the other is not Anthropic's.
+const TRANSLATED: ReadonlySet<string> = new Set(['thinking', 'reasoning'])
+
+// Only fields that the count knows: others are refused.
+export function countBody({ chat, model }: UpstreamRequest): string {
+  const fields: Record<string, unknown> = { model, thinking: chat.extras.get('thinking') }
+  for (const name of COUNTED) fields[name] = chat.native?.[name]
+  return JSON.stringify(fields)
+}
+
+const COUNTED = [
+  'messages',
+  'system',
+  'tools',
+  'tool_choice',
+  'output_config',
+  'output_format',
+  'context_management',
+  'cache_control',
+]
+
 export function ignoredNatively(chat: Chat, { passthrough }: Provider): readonly string[] {
   const isSent = (name: string) =>
-    name === 'thinking' || Object.hasOwn(chat.native ?? {}, name) || passthrough.includes(name)
+    name === 'thinking' ||
+    Object.hasOwn(chat.native ?? {}, name) ||
+    (passthrough.includes(name) && !TRANSLATED.has(name))
   const identifiers = Object.keys(chat.identifiers).filter(name => name !== 'user' && name !== 'session_id')
   return [...[...chat.extras.keys()].filter(name => !isSent(name)), ...identifiers, ...chat.leftOut]
 }

@@ -1,0 +1,124 @@
+// Checks the content of a Messages request, block by block: its schema, where it may stand, and what it would make a provider
+// reach. Blocks of unknown types are kept for providers that know them.
+import { demand } from '../../chat/parse-request.ts'
+import { validatorOf } from '../../chat/request-errors.ts'
+import { isInline } from '../../chat/request-schema.ts'
+import { checkPriced } from '../../chat/unpriced-fields.ts'
+import type { Media } from '../../domain/chat.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { publicUrl } from '../../lib/egress.ts'
+import { cannotTranslate, invalid, misplaced, type Reading } from './reading.ts'
+import { BLOCKS, type BlockType } from './schema.ts'
+import type { Block, Turn } from './translate.ts'
+
+export function checkTurn(turn: Turn, path: string, reading: Reading): void {
+  const { role, content } = turn
+  if ((role as string) === 'system')
+    throw invalid(`${path}.role`, `${path}.role cannot be system; send instructions in the top-level system field.`)
+  if (role !== 'user' && role !== 'assistant') throw invalid(`${path}.role`, `${path}.role must be user or assistant.`)
+  if (typeof content === 'string') return
+  if (content.length === 0 && role === 'user') throw invalid(`${path}.content`, `${path}.content must not be empty.`)
+  for (const [index, block] of content.entries()) checkBlock(block, `${path}.content.${index}`, role, reading)
+}
+
+function checkBlock(block: Block, path: string, role: Turn['role'], reading: Reading): void {
+  const isKnown = Object.hasOwn(BLOCKS, block.type)
+  if (isKnown) demand(validatorOf(BLOCKS[block.type as BlockType]), BLOCKS[block.type as BlockType], block, path)
+  checkMark(block, path)
+  if (!isKnown || !PLACES[block.type as BlockType].includes(role)) checkUnknown(block, path, reading)
+  else if (block.type === 'image') checkSource(block, path, 'image', reading)
+  else if (block.type === 'document') checkSource(block, path, 'file', reading)
+  else if (block.type === 'tool_use') reading.calls.add(block.id as string)
+  else if (block.type === 'tool_result') checkResult(block, path, reading)
+}
+
+const PLACES: Readonly<Record<BlockType, readonly Turn['role'][]>> = {
+  text: ['user', 'assistant'],
+  image: ['user'],
+  document: ['user'],
+  tool_use: ['assistant'],
+  tool_result: ['user'],
+  thinking: ['assistant'],
+  redacted_thinking: ['assistant'],
+}
+
+function checkResult(block: Block, path: string, reading: Reading): void {
+  if (!reading.calls.has(block.tool_use_id as string)) {
+    const param = `${path}.tool_use_id`
+    throw invalid(param, `${param} does not match a tool_use block of an earlier message.`)
+  }
+  if (!Array.isArray(block.content)) return
+  for (const [index, inner] of (block.content as Block[]).entries()) {
+    const at = `${path}.content.${index}`
+    if (inner.type === 'tool_use' || inner.type === 'tool_result') throw misplaced(at, inner.type)
+    checkBlock(inner, at, 'user', reading)
+  }
+}
+
+// Only what a provider cannot take from elsewhere is accepted: content inline, or at a public address.
+function checkSource(block: Block, path: string, kind: Media['kind'], reading: Reading): void {
+  const source = block.source as Record<string, unknown>
+  const param = `${path}.source`
+  if (source.type === 'base64' && !isInline(String(source.data)))
+    throw invalid(`${param}.data`, `${param}.data must be base64.`)
+  if (source.type === 'url') {
+    source.url = checkedUrl(String(source.url), `${param}.url`)
+    if (kind === 'image') return
+    reading.media.push({ kind, param: `${param}.url`, isRemote: true })
+    cannotTranslate(
+      reading,
+      param,
+      "Documents by URL are not supported by this model's providers; send the data itself.",
+    )
+  }
+  if (source.type !== 'content' || !Array.isArray(source.content)) return
+  for (const [index, inner] of (source.content as Block[]).entries()) {
+    const at = `${param}.content.${index}`
+    if (inner.type !== 'text' && inner.type !== 'image') throw misplaced(at, inner.type)
+    checkBlock(inner, at, 'user', reading)
+  }
+}
+
+function checkedUrl(url: string, param: string): string {
+  const address = /^https:\/\//i.test(url) ? publicUrl(url) : undefined
+  if (address === undefined) throw invalid(param, `${param} must be an https: URL of a public host.`)
+  return address
+}
+
+// A block of another type is passed to a provider that may know it. It must not name what is in the provider's storage, which all
+// tenants share, and its addresses must be public.
+function checkUnknown(block: Block, path: string, reading: Reading): void {
+  checkReach(block, path, reading)
+  const type = block.type.slice(0, 64)
+  cannotTranslate(
+    reading,
+    `${path}.type`,
+    `${path}: blocks of type ${type} are not supported by this model's providers.`,
+  )
+}
+
+function checkReach(value: unknown, path: string, reading: Reading): void {
+  if (Array.isArray(value)) {
+    for (const [index, inner] of value.entries()) checkReach(inner, `${path}.${index}`, reading)
+    return
+  }
+  if (typeof value !== 'object' || value === null) return
+  const record = value as Record<string, unknown>
+  if (record.file_id !== undefined && record.file_id !== null)
+    throw new Refusal('unsupported_value', {
+      param: `${path}.file_id`,
+      message: 'Stored files are not supported; send the content itself.',
+    })
+  checkMark(record, path)
+  if (record.type === 'url' && typeof record.url === 'string') {
+    record.url = checkedUrl(record.url, `${path}.url`)
+    reading.media.push({ kind: 'file', param: `${path}.url`, isRemote: true })
+  }
+  for (const name of Object.keys(record))
+    if (name !== 'input') checkReach(record[name], `${path}.${name.slice(0, 64)}`, reading)
+}
+
+// A longer lifetime of a cache entry has another price.
+export function checkMark(block: Readonly<Record<string, unknown>>, path: string): void {
+  if (block.cache_control !== undefined) checkPriced('cache_control', block.cache_control, path)
+}

@@ -1,0 +1,35 @@
+// The caller's own path of a field in the translation, for errors that are found there.
+import { Refusal } from '../../domain/refusal.ts'
+import type { Translated } from './translate.ts'
+
+// A refusal of the translation, with the caller's own names.
+export function inOurNames<Read>(translated: readonly Translated[], work: () => Read): Read {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.detail.param === undefined) throw error
+    const { param } = error.detail
+    const own = ownPath(param, translated)
+    throw new Refusal(error.code, { ...error.detail, param: own, message: error.message.replaceAll(param, own) })
+  }
+}
+
+export function ownPath(param: string, translated: readonly Translated[]): string {
+  const [, place, part, rest = ''] = /^messages\.(\d+)(?:\.content\.(\d+))?(.*)$/.exec(param) ?? []
+  const origin = place === undefined ? undefined : translated[Number(place)]
+  if (origin === undefined) return OWN_NAMES[param] ?? param
+  if (part === undefined) return origin.path
+  const path = origin.parts[Number(part)] ?? origin.path
+  return `${path}${PART_NAMES[rest] ?? ''}`
+}
+
+const OWN_NAMES: Readonly<Record<string, string>> = {
+  stop: 'stop_sequences',
+  user: 'metadata.user_id',
+  response_format: 'output_config.format',
+}
+const PART_NAMES: Readonly<Record<string, string>> = {
+  '.type': '.type',
+  '.image_url.url': '.source.url',
+  '.file.file_data': '.source.data',
+}
