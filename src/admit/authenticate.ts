@@ -2,7 +2,15 @@
 // since the reservation compares versions itself. See docs/decisions/key-lookups.md.
 import { hash as digest } from 'node:crypto'
 import type { Call } from '../domain/handoff.ts'
-import { type AuthenticatedKey, keyStatus, SECRET_BYTES, secretAlive } from '../domain/key.ts'
+import {
+  ACCOUNT_STATUSES,
+  type AuthenticatedKey,
+  keyStatus,
+  SCOPES,
+  type Scope,
+  SECRET_BYTES,
+  secretAlive,
+} from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { base62Width, isBase62 } from '../lib/base62.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -122,24 +130,26 @@ type KeyCache = ReturnType<typeof keyCache>
 
 function keyCache({ clock, keysCachedMax, unknownKeysCachedMax, unknownKeyCacheMs }: AuthenticateNeeds) {
   const cachedKeys = lru<string, AuthenticatedKey>(keysCachedMax, unlink)
-  // The cached secrets of a key, complete and exact: a revoked key must be found here.
-  const hashesOf = new Map<string, Set<string>>()
+  // The cached secrets of a key, complete and exact: a revoked key must be found here. Nearly always one.
+  const hashesOf = new Map<string, readonly string[]>()
   // With their expiry.
   const unknownKeys = lru<string, number>(unknownKeysCachedMax)
   let generation = 0
 
   function unlink(hash: string, { key }: AuthenticatedKey): void {
-    const hashes = hashesOf.get(key.id)
-    hashes?.delete(hash)
-    if (hashes?.size === 0) hashesOf.delete(key.id)
+    const others = hashesOf.get(key.id)?.filter(each => each !== hash) ?? []
+    if (others.length === 0) hashesOf.delete(key.id)
+    else hashesOf.set(key.id, others)
   }
 
   return {
     get: cachedKeys.get,
     set(hash: string, caller: AuthenticatedKey): void {
-      cachedKeys.set(hash, caller)
-      const hashes = hashesOf.get(caller.key.id) ?? new Set()
-      hashesOf.set(caller.key.id, hashes.add(hash))
+      const cached = compact(caller)
+      cachedKeys.set(hash, cached)
+      const hashes = hashesOf.get(cached.key.id)
+      if (hashes === undefined) hashesOf.set(cached.key.id, [hash])
+      else if (!hashes.includes(hash)) hashesOf.set(cached.key.id, [...hashes, hash])
     },
     isUnknown: (hash: string) => (unknownKeys.get(hash) ?? 0) > clock.monotonic(),
     setUnknown: (hash: string) => unknownKeys.set(hash, clock.monotonic() + unknownKeyCacheMs),
@@ -160,6 +170,26 @@ function keyCache({ clock, keysCachedMax, unknownKeysCachedMax, unknownKeyCacheM
     },
   }
 }
+
+// With what thousands of records have in common only once. A record that another thread has sent shares nothing.
+function compact(caller: AuthenticatedKey): AuthenticatedKey {
+  const { key, account } = caller
+  return {
+    ...caller,
+    key: {
+      ...key,
+      accountId: account.id,
+      scopes: SCOPE_LISTS.get(key.scopes.join()) ?? key.scopes,
+      ipAllowlist: key.ipAllowlist.length === 0 ? EMPTY : key.ipAllowlist,
+    },
+    account: { ...account, status: ACCOUNT_STATUSES.find(status => status === account.status) ?? account.status },
+  }
+}
+
+const EMPTY: readonly string[] = Object.freeze([])
+const SCOPE_LISTS: ReadonlyMap<string, readonly Scope[]> = new Map(
+  ([['chat.completions'], ['models.read'], SCOPES] as const).map(list => [list.join(), list]),
+)
 
 // How often each address has failed to authenticate.
 function addressFailures({ clock, addressesTrackedMax, addressFailuresPerMinute }: AuthenticateNeeds) {

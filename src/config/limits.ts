@@ -45,7 +45,8 @@ const TABLE = {
   unknownKeyCacheMs: 1 * SECOND,
   addressFailuresPerMinute: 600,
   addressesTrackedMax: 100_000,
-  keysCachedMax: 100_000,
+  // About 1 kB each.
+  keysCachedMax: 20_000,
   // Allowances for refusals that cost no rpm token: 402s per minute, or the key's own limit if that is more; and rows of refusals
   // per second. Further refusals are counted, and the counts written once a minute.
   unpaidPerMinuteMin: 6_000,

@@ -5,7 +5,6 @@ import type { Limits } from '../admit/rate-limit.ts'
 import type { Call } from '../domain/handoff.ts'
 import type { AuthenticatedKey, Key } from '../domain/key.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
-import { memoize } from '../lib/memoize.ts'
 import type { Standing } from '../lib/token-bucket.ts'
 
 export type RateNeeds = { readonly limits: Limits; readonly authenticator: Pick<Authenticator, 'addressStanding'> }
@@ -61,7 +60,7 @@ function figures(standing: Standing, policy: string): string[] {
   ]
 }
 
-const policyOf = memoize(
-  ({ rpmLimit, dailyLimit }: Key) =>
-    `"rpm";q=${rpmLimit};w=60` + (dailyLimit === null ? '' : `, "daily";q=${dailyLimit};w=86400`),
-)
+// Not memoised: it is as quick as a lookup, and thousands of keys would have an entry each.
+function policyOf({ rpmLimit, dailyLimit }: Key): string {
+  return `"rpm";q=${rpmLimit};w=60` + (dailyLimit === null ? '' : `, "daily";q=${dailyLimit};w=86400`)
+}

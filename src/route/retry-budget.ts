@@ -29,7 +29,7 @@ export function retryBudget(bounds: BudgetBounds & { readonly clock: Clock }): R
   function accountOf(accountId: string, second: number): Account {
     let account = accounts.get(accountId)
     if (account === undefined) {
-      account = { requests: window(), spent: window(), fromReserve: window(), second }
+      account = { requests: window(), spent: undefined, fromReserve: undefined, second }
       if (accounts.size >= bounds.retryAccountsMax) accounts.delete(accounts.keys().next().value as string)
       accounts.set(accountId, account)
     }
@@ -47,11 +47,13 @@ export function retryBudget(bounds: BudgetBounds & { readonly clock: Clock }): R
       const account = accountOf(accountId, second)
       const earned = (countedIn(account.requests, second) * retryPercentMax) / 100
       if (countedIn(account.spent, second) + 1 <= earned) {
+        account.spent ??= window()
         count(account.spent, second)
         return true
       }
       const part = Math.max(1, Math.floor(retryReserveMax / accounts.size))
       if (countedIn(account.fromReserve, second) >= part || countedIn(reserve, second) >= retryReserveMax) return false
+      account.fromReserve ??= window()
       count(account.fromReserve, second)
       count(reserve, second)
       return true
@@ -65,9 +67,9 @@ export function retryBudget(bounds: BudgetBounds & { readonly clock: Clock }): R
 
 type Account = {
   readonly requests: SlidingCount
-  // Retries that its own requests earned, and those from the reserve.
-  readonly spent: SlidingCount
-  readonly fromReserve: SlidingCount
+  // Retries that its own requests earned, and those from the reserve; most accounts have had none.
+  spent: SlidingCount | undefined
+  fromReserve: SlidingCount | undefined
   // When it was last seen.
   second: number
 }
@@ -86,7 +88,8 @@ function count(counted: SlidingCount, second: number): void {
   counted.sum += 1
 }
 
-function countedIn(counted: SlidingCount, second: number): number {
+function countedIn(counted: SlidingCount | undefined, second: number): number {
+  if (counted === undefined) return 0
   moveOn(counted, second)
   return counted.sum
 }
