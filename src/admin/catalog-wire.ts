@@ -40,6 +40,7 @@ export function providerObject(entry: ProviderEntry, declared: readonly Credenti
     passthrough: provider.passthrough,
     remote_media: fetchesMedia(provider),
     max_tokens_field: provider.maxTokensField,
+    api: provider.kind === 'openai' ? (provider.api ?? 'chat') : null,
     timeouts: timeoutsOf(provider),
     quirks: snakeCased(provider.quirks),
     settings: provider.settings,

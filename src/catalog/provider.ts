@@ -93,7 +93,22 @@ function openaiWire(input: ProviderInput, resolved: ProviderInput, isRaw: boolea
     settings: {},
     passthrough: input.passthrough ?? preset?.passthrough ?? [],
     maxTokensField: input.max_tokens_field ?? preset?.maxTokensField ?? usualMaxTokensField(resolved),
+    ...apiOf(input, preset, resolved),
   }
+}
+
+// Chat completions alone is not stored, as for providers from before there was a choice.
+function apiOf(
+  input: ProviderInput,
+  preset: Preset | undefined,
+  resolved: ProviderInput,
+): Pick<Wire, 'api' | 'openaiTools'> {
+  if (input.kind !== 'openai') return {}
+  const isOpenai = preset === undefined ? isOpenaiAddress(resolved) : preset.openaiTools === true
+  // Below other paths, such as a deployment's at Azure, there are only chat completions.
+  const hasBoth = isOpenai && input.path === undefined && /\/v1\/*$/.test(resolved.base_url ?? '')
+  const api = input.api ?? preset?.api ?? (hasBoth ? 'auto' : 'chat')
+  return api === 'chat' ? {} : { api, ...(isOpenai ? { openaiTools: true } : {}) }
 }
 
 function sdkWire(input: ProviderInput, kind: SdkKind, isRaw: boolean): Wire {
@@ -134,9 +149,13 @@ function quirksOf(input: ProviderInput, usual: Quirks): Quirks {
 }
 
 // OpenAI's own newer models refuse `max_tokens`; all others know that name.
-function usualMaxTokensField({ base_url: baseUrl = '' }: ProviderInput): Provider['maxTokensField'] {
+function usualMaxTokensField(input: ProviderInput): Provider['maxTokensField'] {
+  return isOpenaiAddress(input) ? 'max_completion_tokens' : 'max_tokens'
+}
+
+function isOpenaiAddress({ base_url: baseUrl = '' }: ProviderInput): boolean {
   const host = URL.parse(baseUrl)?.hostname ?? ''
-  return host === 'api.openai.com' || host.endsWith('.openai.azure.com') ? 'max_completion_tokens' : 'max_tokens'
+  return host === 'api.openai.com' || host.endsWith('.openai.azure.com')
 }
 
 function timeoutsOf({ timeouts = {} }: ProviderInput): Timeouts {

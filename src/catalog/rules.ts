@@ -91,6 +91,7 @@ export function* textFaults(value: unknown, placeholders: 'resolved' | 'refused'
 const SETTINGS = ['region', 'project', 'location', 'token_url'] as const
 // For the openai kind.
 const QUIRKS = [
+  'api',
   'auth_header',
   'path',
   'query',

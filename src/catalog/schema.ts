@@ -2,7 +2,7 @@
 // document publishes them.
 import { type Static, Type } from 'typebox'
 import { BOUNDS } from '../config/limits.ts'
-import { MODALITIES, PROVIDER_KINDS } from '../domain/catalog.ts'
+import { MODALITIES, PROVIDER_APIS, PROVIDER_KINDS } from '../domain/catalog.ts'
 import { PRESET_NAMES } from '../domain/presets.ts'
 import { STRATEGIES } from '../domain/routing.ts'
 
@@ -103,6 +103,12 @@ export const ProviderSchema = Type.Object(
     ),
     remote_media: Type.Optional(Type.Boolean({ description: 'Whether images are forwarded by URL.' })),
     max_tokens_field: Type.Optional(Type.Enum(['max_tokens', 'max_completion_tokens'])),
+    api: Type.Optional(
+      Type.Enum([...PROVIDER_APIS], {
+        description:
+          'For kind `openai`: which of its APIs is called. `auto`: Responses for callers that speak it and for models that need it, chat completions otherwise. By the preset or the address unless given; else `chat`.',
+      }),
+    ),
     timeouts: Type.Optional(
       Type.Object(
         { connect: Seconds, first_byte_stream: Seconds, first_byte_json: Seconds, idle: Seconds, total: Seconds },

@@ -179,7 +179,11 @@ function catalogOf(file: FileInput, raw: FileInput): Omit<FileCatalog, 'digest'>
 
 // Names, choices and prices are resolved in the stored form too.
 function rawProvider(raw: ProviderInput | undefined, resolved: ProviderInput): ProviderInput {
-  return { ...resolved, ...raw, ...picked(resolved, ['id', 'kind', 'preset', 'auth_header', 'max_tokens_field']) }
+  return {
+    ...resolved,
+    ...raw,
+    ...picked(resolved, ['id', 'kind', 'preset', 'auth_header', 'max_tokens_field', 'api']),
+  }
 }
 
 function rawModel(raw: ModelInput | undefined, resolved: ModelInput): ModelInput {

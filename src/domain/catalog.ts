@@ -11,6 +11,8 @@ export type Modality = (typeof MODALITIES)[number]
 export const PROVIDER_KINDS = ['openai', 'anthropic', 'google', 'vertex', 'bedrock', 'cohere', 'demo'] as const
 export type ProviderKind = (typeof PROVIDER_KINDS)[number]
 
+export const PROVIDER_APIS = ['chat', 'responses', 'auto'] as const
+
 export type Provider = {
   readonly id: string
   readonly kind: ProviderKind
@@ -19,6 +21,11 @@ export type Provider = {
   readonly passthrough: readonly string[]
   // The field name under which the output cap is sent.
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
+  // Which of OpenAI's APIs it has: chat completions alone unless stated. `auto`: both, of which the caller's and the model's needs
+  // decide.
+  readonly api?: (typeof PROVIDER_APIS)[number]
+  // Whether its Responses API has the tools of OpenAI's own: namespaces, and custom tools with grammars.
+  readonly openaiTools?: boolean
   readonly timeouts: Timeouts
   readonly quirks: Quirks
   // Protocol settings in addition to an address: a region, a project.

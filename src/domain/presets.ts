@@ -11,6 +11,10 @@ export type Preset = {
   readonly quirks: Quirks
   readonly passthrough: readonly string[]
   readonly maxTokensField: Provider['maxTokensField']
+  // Chat completions alone unless stated.
+  readonly api?: NonNullable<Provider['api']>
+  // Whether it is OpenAI's own Responses API.
+  readonly openaiTools?: boolean
   // Whether it is on the public internet and fetches images from there.
   readonly remoteMedia: boolean
   // Known limitations, as a text for operators.
@@ -48,16 +52,25 @@ export const PRESETS = {
     baseUrl: 'https://api.openai.com/v1',
     apiKeyVariable: 'OPENAI_API_KEY',
     needsKey: true,
-    quirks: { ...NO_QUIRKS, leavesOut: BEYOND_OPENAI, cacheKeyField: 'prompt_cache_key' },
+    quirks: { ...NO_QUIRKS, leavesOut: [...THOUGHTS, ...BEYOND_OPENAI], cacheKeyField: 'prompt_cache_key' },
     passthrough: [],
     maxTokensField: 'max_completion_tokens',
+    api: 'auto',
+    openaiTools: true,
     remoteMedia: true,
     limitations: ['reasoning models reject most sampling fields'],
   },
   azure: {
     ...AZURE,
     baseUrl: null,
-    quirks: { ...NO_QUIRKS, authHeader: 'api-key', leavesOut: BEYOND_OPENAI, cacheKeyField: 'prompt_cache_key' },
+    quirks: {
+      ...NO_QUIRKS,
+      authHeader: 'api-key',
+      leavesOut: [...THOUGHTS, ...BEYOND_OPENAI],
+      cacheKeyField: 'prompt_cache_key',
+    },
+    api: 'auto',
+    openaiTools: true,
     limitations: [
       'base_url is https://RESOURCE.openai.azure.com/openai/v1',
       'the model of a target is the name of the deployment',
@@ -86,6 +99,7 @@ export const PRESETS = {
     quirks: NO_DEVELOPER,
     passthrough: ['include_reasoning', 'reasoning', 'transforms'],
     maxTokensField: 'max_tokens',
+    api: 'auto',
     remoteMedia: true,
     limitations: ['it does its own routing; Turnpike reads models and provider of a request and does not forward them'],
   },
@@ -159,6 +173,7 @@ export const PRESETS = {
     quirks: NO_DEVELOPER,
     passthrough: [],
     maxTokensField: 'max_completion_tokens',
+    api: 'auto',
     remoteMedia: true,
     limitations: ['reasoning models reject stop and penalties', 'search has its own price and is not supported'],
   },

@@ -157,7 +157,7 @@ function serve(running: Running): void {
   running.resolve({
     provider: target.provider,
     cost: target.cost,
-    ignored: needs.adapters.get(provider).ignored(request.chat),
+    ignored: needs.adapters.get(provider).ignored(request.chat, target.model),
     stream: { ...stream!, abort: () => abort(running) },
     listen: listener => replayTo(running, listener),
   })

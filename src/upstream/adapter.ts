@@ -36,8 +36,8 @@ export type Adapter = {
   call(upstreamRequest: UpstreamRequest, listener: AnswerListener): UpstreamStream
   // The tokens of the prompt, where the protocol has a count. Calls back once, unless aborted.
   countTokens?(upstreamRequest: UpstreamRequest, done: (counted: number | Failure) => void): { abort(): void }
-  // Names of the caller's fields that this protocol does not forward.
-  ignored(chat: Chat): readonly string[]
+  // Names of the caller's fields that this protocol does not forward for this model.
+  ignored(chat: Chat, model: string): readonly string[]
   // Its provider has changed: calls in flight continue to their end, nothing is kept for later.
   retire(): void
   close(): Promise<void>

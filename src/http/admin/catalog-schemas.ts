@@ -2,7 +2,7 @@
 // them, by the same schema.
 import { type TProperties, type TSchema, Type } from 'typebox'
 import { ModelSchema, ProviderSchema, Secret, Text, TokenCount } from '../../catalog/schema.ts'
-import { MODALITIES, PROVIDER_KINDS } from '../../domain/catalog.ts'
+import { MODALITIES, PROVIDER_APIS, PROVIDER_KINDS } from '../../domain/catalog.ts'
 import { STRATEGIES } from '../../domain/routing.ts'
 import { CHANGE, CREATE_NAMED, endpoint, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
 import { Time } from './shapes.ts'
@@ -38,6 +38,7 @@ export const ProviderShape = Type.Object({
   passthrough: Texts,
   remote_media: Type.Boolean({ description: 'Whether image URLs are forwarded to this provider.' }),
   max_tokens_field: Type.String(),
+  api: Type.Union([Type.Enum([...PROVIDER_APIS]), Type.Null()], { description: 'Null for kinds other than `openai`.' }),
   timeouts: Type.Record(Type.String(), Type.Number()),
   quirks: Type.Record(Type.String(), Type.Unknown()),
   settings: Type.Record(Type.String(), Type.String()),

@@ -147,6 +147,7 @@ export type ThoughtDetail = {
   readonly text?: string
   readonly signature?: string
   readonly data?: string
+  readonly format?: string
   readonly index: number
 }
 
@@ -183,6 +184,8 @@ export function thoughtParts(message: Message, kind: SdkKind): LanguageModelV4Re
   const thoughts = new Map<unknown, { text: string; signature: string | undefined; data: string | undefined }>()
   const details = Array.isArray(message.reasoning_details) ? (message.reasoning_details as ThoughtDetail[]) : []
   for (const [place, detail] of details.entries()) {
+    // Only OpenAI can read what it has encrypted.
+    if (detail.format?.startsWith?.('openai')) continue
     const key = detail.index ?? `at ${place}`
     const thought = thoughts.get(key) ?? { text: '', signature: undefined, data: undefined }
     if (typeof detail.text === 'string') thought.text += detail.text

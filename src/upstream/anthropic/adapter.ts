@@ -56,7 +56,8 @@ export function anthropicAdapter(
       )
       return stream
     },
-    ignored: chat => (isNative(chat, provider) ? ignoredNatively(chat, provider) : translating.ignored(chat)),
+    ignored: (chat, model) =>
+      isNative(chat, provider) ? ignoredNatively(chat, provider) : translating.ignored(chat, model),
     retire() {
       client.retire()
       translating.retire()

@@ -17,6 +17,10 @@ import { failureOfStatus, type Unsaid } from './error.ts'
 import { type JsonReaderBounds, jsonReader } from './json-reader.ts'
 import { type Reader, type ReaderBounds, streamReader } from './readers.ts'
 import { requestWriter } from './request.ts'
+import { apiFor } from './responses/api.ts'
+import { responsesFrames } from './responses/events.ts'
+import { responsesRequestWriter } from './responses/request.ts'
+import { readResponse } from './responses/response.ts'
 
 export type WireNeeds = {
   readonly clock: Clock
@@ -32,8 +36,10 @@ export type WireBounds = ReaderBounds &
 
 export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: WireNeeds): Adapter {
   const url = new URL(provider.baseUrl)
-  const path = pathOf(url, provider)
+  const path = pathOf(url, provider, provider.quirks.path)
+  const responsesPath = pathOf(url, provider, provider.quirks.path.replace(/(\/chat\/completions)?$/, '/responses'))
   const requests = requestWriter(provider)
+  const responses = responsesRequestWriter(provider)
   const headers = {
     'content-type': 'application/json',
     'accept-encoding': 'identity',
@@ -53,7 +59,10 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     call(upstreamRequest, listener) {
       return upstreamRequest.chat.stream ? streamed(upstreamRequest, listener) : atOnce(upstreamRequest, listener)
     },
-    ignored: requests.ignored,
+    ignored(chat, model) {
+      const api = apiFor(provider, chat, model)
+      return api === 'chat' ? requests.ignored(chat) : responses.ignored(chat, api === 'passthrough')
+    },
     retire: client.retire,
     close: client.close,
   }
@@ -63,7 +72,11 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     const state = { upstreamId: null as string | null }
     let stream: ResponseStream | undefined
     const abort = () => stream?.abort()
-    const reader = streamReader(listener, setup, state, abort)
+    const api = apiFor(provider, upstreamRequest.chat, upstreamRequest.model)
+    const reader =
+      api === 'chat'
+        ? streamReader(listener, setup, state, abort)
+        : streamReader(listener, repeating(setup), state, abort, responsesFrames(setup.unsaid, api === 'passthrough'))
     const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteStreamMs)
     stream = client.send(request, byStatus(reader, listener, abort, EVENT_STREAM, setup.unsaid))
     return { pause: stream.pause, resume: stream.resume, abort: stream.abort, upstreamId: () => state.upstreamId }
@@ -74,7 +87,11 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     const state = { upstreamId: null as string | null }
     let stream: ResponseStream | undefined
     const abort = () => stream?.abort()
-    const readerSetup = upstreamRequest.chat.dialect === 'chat' ? setup : onEventLoop(setup)
+    const { chat, model } = upstreamRequest
+    const api = apiFor(provider, chat, model)
+    const isChat = chat.dialect === 'chat' && api === 'chat'
+    const read = (text: string, unsaid: Unsaid) => readResponse(text, unsaid, api === 'passthrough')
+    const readerSetup = { ...(isChat ? setup : onEventLoop(setup)), ...(api === 'chat' ? {} : { read }) }
     const reader = jsonReader(listener, readerSetup, state, {
       accountId: upstreamRequest.accountId,
       memory: needs.memory,
@@ -105,12 +122,14 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
   }
 
   function requestOf(upstreamRequest: UpstreamRequest, head: string, firstByteMs: number): HttpClientRequest {
+    const { chat, model } = upstreamRequest
+    const api = apiFor(provider, chat, model)
     return {
       requestId: upstreamRequest.requestId,
       accountId: upstreamRequest.accountId,
-      path: path(upstreamRequest.model),
+      path: api === 'chat' ? path(model) : responsesPath(model),
       head,
-      body: requests.body(upstreamRequest),
+      body: api === 'chat' ? requests.body(upstreamRequest) : responses.body(upstreamRequest, api === 'passthrough'),
       firstByteMs,
       totalMs: Math.min(provider.timeouts.totalMs, upstreamRequest.totalMsMax),
       silence: upstreamRequest.silence,
@@ -125,12 +144,17 @@ export function onEventLoop<Setup extends WireBounds>(setup: Setup): Setup {
   return { ...setup, answerBytesMax: bytesMax, answerInlineBytesMax: bytesMax }
 }
 
+// The first and the last event of a Responses stream repeat the request and the answer.
+function repeating<Setup extends WireBounds>(setup: Setup): Setup {
+  return { ...setup, sseEventBytesMax: Math.max(setup.sseEventBytesMax, setup.packageAnswerBytesMax) }
+}
+
 // By the provider's name of the model; most do not have it in the path.
-function pathOf(url: URL, { quirks }: Provider): (model: string) => string {
+function pathOf(url: URL, { quirks }: Provider, own: string): (model: string) => string {
   const base = withoutTrailing(url.pathname, '/')
   const query = new URLSearchParams(quirks.query).toString()
-  const path = `${base}${quirks.path}${query === '' ? '' : `?${query}`}`
-  if (!quirks.path.includes('{model}')) return () => path
+  const path = `${base}${own}${query === '' ? '' : `?${query}`}`
+  if (!own.includes('{model}')) return () => path
   return model => path.replaceAll('{model}', () => encodeURIComponent(model))
 }
 

@@ -16,11 +16,16 @@ export type ReaderBounds = {
 }
 type ReaderSetup = ReaderBounds & { readonly unsaid: Unsaid }
 
+// One event of the upstream. Nothing follows the last.
+export type Frame = { readonly id: string | null; readonly chunk: Chunk; readonly isLast?: boolean }
+export type FrameReader = (data: string) => Frame
+
 export function streamReader(
   listener: AnswerListener,
   setup: ReaderSetup,
   state: { upstreamId: string | null },
   abort: () => void,
+  readFrame: FrameReader = data => readChunk(data, setup.unsaid),
 ): Reader {
   let gathered: Chunk[] = []
   const speaking = new Set<number>()
@@ -54,7 +59,8 @@ export function streamReader(
         done = true
         return
       }
-      const frame = readChunk(data, setup.unsaid)
+      const frame = readFrame(data)
+      if (frame.isLast === true) done = true
       state.upstreamId ??= frame.id
       for (const choice of frame.chunk.choices) {
         note(choice)

@@ -102,6 +102,10 @@ function finishReason(value: unknown): string | null {
   return KNOWN_REASONS.has(value) ? value : 'stop'
 }
 
+export function parseObject(text: string): Record<string, unknown> {
+  return record(parse(text))
+}
+
 export function parse(text: string): unknown {
   try {
     return JSON.parse(text)

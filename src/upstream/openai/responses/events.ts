@@ -1,0 +1,138 @@
+// The events of a Responses stream as chunks of a chat. Events that are not known are ignored, or passed on to a caller that
+// speaks this API itself.
+import type { Failure } from '../../../domain/failure.ts'
+import type { ChunkChoice, NativeEvent } from '../../../domain/handoff.ts'
+import { storable } from '../../../domain/usage.ts'
+import { guardText } from '../../../lib/json-guard.ts'
+import type { Unsaid } from '../error.ts'
+import type { Frame, FrameReader } from '../readers.ts'
+import { FRAME_BOUNDS, invalidResponse, parseObject } from '../response.ts'
+import { OWN_FORMAT } from './input.ts'
+import { type Fields, failureOf, finishReasonOf, isRecord, text, usageOf } from './response.ts'
+
+export function responsesFrames(unsaid: Unsaid, isPassed: boolean): FrameReader {
+  const calls = callNumbers()
+  // The items of which something has come piece by piece.
+  const spoken = new Set<unknown>()
+
+  function deltaOf(event: Fields): ChunkChoice['delta'] | undefined {
+    const { delta, output_index: place } = event
+    switch (event.type) {
+      case 'response.output_text.delta':
+        spoken.add(place)
+        return { content: text(delta) }
+      case 'response.refusal.delta':
+        spoken.add(place)
+        return { refusal: text(delta) }
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        return { reasoning_content: text(delta) }
+      case 'response.reasoning_summary_part.added':
+        return Number(event.summary_index) > 0 ? { reasoning_content: '\n\n' } : undefined
+      case 'response.output_item.added':
+        return isRecord(event.item) ? calls.begin(place, event.item) : undefined
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        spoken.add(place)
+        return calls.more(place, text(delta))
+      case 'response.output_item.done':
+        return isRecord(event.item) ? doneDelta(place, event.item) : undefined
+      default:
+        return undefined
+    }
+  }
+
+  // Some providers send an item only when it is complete.
+  function doneDelta(place: unknown, item: Fields): ChunkChoice['delta'] | undefined {
+    if (item.type === 'reasoning') return isPassed ? undefined : encryptedDelta(item)
+    if (spoken.has(place)) return undefined
+    if (item.type === 'message') return wholeDelta(item)
+    const begun = calls.begin(place, item)
+    const written = calls.more(place, text(item.arguments ?? item.input))
+    return joined(begun, written)
+  }
+
+  function read(event: Fields): Pick<Frame, 'chunk' | 'isLast'> {
+    const { type, response } = event
+    if (type === 'error') throw failureOf(isRecord(event.error) ? event.error : event, unsaid)
+    if (type === 'response.failed') throw failureOf(isRecord(response) ? response.error : undefined, unsaid)
+    const native = isPassed ? { native: event as NativeEvent } : {}
+    if (type === 'response.completed' || type === 'response.incomplete') {
+      const finish = finishReasonOf(isRecord(response) ? response : {}, calls.any())
+      const usage = isRecord(response) ? usageOf(response.usage) : undefined
+      return { chunk: { ...native, choices: [choiceOf({}, finish)], usage, fingerprint: undefined }, isLast: true }
+    }
+    const delta = deltaOf(event)
+    const choices = delta === undefined ? [] : [choiceOf(delta, null, logprobsOf(event))]
+    return { chunk: { ...native, choices, usage: undefined, fingerprint: undefined } }
+  }
+
+  return data => {
+    const verdict = guardText(data, FRAME_BOUNDS)
+    if (verdict !== 'ok') throw invalidResponse(verdict === 'too_deep' ? 'nested too deeply' : 'too many members')
+    const event = parseObject(data)
+    if (typeof event.type !== 'string') throw untyped(event, unsaid)
+    const id = isRecord(event.response) && typeof event.response.id === 'string' ? event.response.id : null
+    return { id: id === null ? null : storable(id, 256), ...read(event) }
+  }
+}
+
+// An answer of another API, or an error without a type.
+function untyped(event: Fields, unsaid: Unsaid): Failure {
+  return isRecord(event.error) ? failureOf(event.error, unsaid) : invalidResponse('an event without a type')
+}
+
+// The calls of a chat are numbered from 0.
+function callNumbers() {
+  const known = new Map<unknown, { readonly index: number; readonly isCustom: boolean }>()
+  return {
+    any: () => known.size > 0,
+    begin(place: unknown, item: Fields): ChunkChoice['delta'] | undefined {
+      const isCustom = item.type === 'custom_tool_call'
+      if ((!isCustom && item.type !== 'function_call') || known.has(place) || known.size >= CALLS_MAX) return undefined
+      const index = known.size
+      known.set(place, { index, isCustom })
+      const name = text(item.name)
+      const called = isCustom ? { custom: { name, input: '' } } : { function: { name, arguments: '' } }
+      const id = text(item.call_id ?? item.id)
+      return { tool_calls: [{ index, id, type: isCustom ? 'custom' : 'function', ...called }] }
+    },
+    more(place: unknown, piece: string): ChunkChoice['delta'] | undefined {
+      const call = known.get(place)
+      if (call === undefined || piece === '') return undefined
+      const { index, isCustom } = call
+      return {
+        tool_calls: [{ index, ...(isCustom ? { custom: { input: piece } } : { function: { arguments: piece } }) }],
+      }
+    },
+  }
+}
+
+const CALLS_MAX = 1024
+
+function joined(one: ChunkChoice['delta'] | undefined, other: ChunkChoice['delta'] | undefined) {
+  if (one === undefined || other === undefined) return one ?? other
+  return { tool_calls: [...(one.tool_calls as unknown[]), ...(other.tool_calls as unknown[])] }
+}
+
+function wholeDelta({ content }: Fields): ChunkChoice['delta'] {
+  const parts = (Array.isArray(content) ? content : []).filter(isRecord)
+  const refusal = parts.map(part => text(part.refusal)).join('')
+  const words = parts.map(part => text(part.text)).join('')
+  return { content: words, ...(refusal === '' ? {} : { refusal }) }
+}
+
+// For the caller to send back.
+function encryptedDelta({ id, encrypted_content: data }: Fields): ChunkChoice['delta'] | undefined {
+  if (typeof data !== 'string' || data === '') return undefined
+  const named = typeof id === 'string' ? { id } : {}
+  return { reasoning_details: [{ type: 'reasoning.encrypted', format: OWN_FORMAT, ...named, data }] }
+}
+
+function choiceOf(delta: ChunkChoice['delta'], finish_reason: string | null, logprobs: unknown = null): ChunkChoice {
+  return { index: 0, delta, logprobs, finish_reason }
+}
+
+function logprobsOf({ logprobs }: Fields): object | null {
+  return Array.isArray(logprobs) && logprobs.length > 0 ? { content: logprobs, refusal: null } : null
+}
