@@ -7,13 +7,13 @@ import { conditions } from './conditions.ts'
 import { big, int, type Row, type Sql, text, textOrNull } from './sql.ts'
 import { ID_SLACK_MS, timeOfId, timePrefix } from './time-order.ts'
 import { partsOf } from './usage/parts.ts'
-import { series } from './usage/sums.ts'
+import { GROUPS_MAX, series } from './usage/sums.ts'
 
 export const ENTRY = 'id, account_id, kind, amount, request_id, note, created_at'
 
 export async function listLedger(accountId: string, { limit, after }: Page, sql: Sql): Promise<Paged<LedgerEntry>> {
   const entries = await entriesOf(accountId, after, limit + 1, sql)
-  const days = await chargesOf(accountId, after, sql)
+  const days = await chargesOf(accountId, { limit, after }, sql)
   const all = [...entries, ...days].sort((a, b) => (a.id > b.id ? -1 : 1))
   return { data: all.slice(0, limit), hasMore: all.length > limit }
 }
@@ -31,19 +31,22 @@ async function entriesOf(accountId: string, after: string | undefined, max: numb
 }
 
 // A day's requests count in full on the day on which they began, also when they end, or are corrected, later.
-async function chargesOf(accountId: string, after: string | undefined, sql: Sql): Promise<readonly LedgerEntry[]> {
+async function chargesOf(accountId: string, { limit, after }: Page, sql: Sql): Promise<readonly LedgerEntry[]> {
   // One day more than may be on the page: every page has to find a correction on the same day.
   const before = after === undefined ? undefined : timeOfId(after)
-  const to = before === undefined ? undefined : (dayOf(before) + 2) * DAY_MS
-  const span = { accountId, to, endpoint: 'all' as const }
-  const days = await series(span, await partsOf(span, sql), 'day', sql)
-  const corrected = days.size === 0 ? new Map<number, Nano>() : await correctionsOf(accountId, days, sql)
   const charges: LedgerEntry[] = []
-  for (const [day, { cost, requests }] of days) {
-    const entry = chargeOf(accountId, Number(day), cost + (corrected.get(Number(day)) ?? 0n), requests)
-    if (entry.amount !== 0n && (after === undefined || entry.id < after)) charges.push(entry)
+  for (let to = before === undefined ? undefined : (dayOf(before) + 2) * DAY_MS; ; ) {
+    const span = { accountId, to, endpoint: 'all' as const }
+    const sums = await series(span, await partsOf(span, sql), 'day', sql)
+    const corrected = sums.size === 0 ? new Map<number, Nano>() : await correctionsOf(accountId, sums, sql)
+    const days = [...sums].sort(([a], [b]) => Number(b) - Number(a)).slice(0, GROUPS_MAX)
+    for (const [day, { cost, requests }] of days) {
+      const entry = chargeOf(accountId, Number(day), cost + (corrected.get(Number(day)) ?? 0n), requests)
+      if (entry.amount !== 0n && (after === undefined || entry.id < after)) charges.push(entry)
+    }
+    if (sums.size <= GROUPS_MAX || charges.length > limit) return charges
+    to = Number(days.at(-1)?.[0]) * DAY_MS
   }
-  return charges
 }
 
 // A correction is an entry of its own, and part of the cost of its row.

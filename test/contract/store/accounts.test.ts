@@ -3,11 +3,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { NANO_MAX } from '../../../src/domain/credits.ts'
+import { DAY_MS } from '../../../src/domain/key.ts'
 import { bookCost, takeHold } from '../../../src/store/billing/balances.ts'
 import type { NewCredits } from '../../../src/store/contract/operator.ts'
 import { ENGINES, OPERATOR, openRepositories, type Repositories, runsOn } from '../../support/engines.ts'
+import { addRow } from '../../support/usage-rows.ts'
 
 const ACCOUNT = 'acct_1'
+const NOW = Date.now()
 let made = 0
 
 for (const { engine, open } of ENGINES) {
@@ -96,6 +99,20 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await balance(repositories), { available: 5n, held: 0n, spent: 30n, owed: 0n })
     await assertLedger(repositories)
   })
+
+  for (const [what, freeDays, sum] of [
+    ['every one', 0, -1010n],
+    ['only the oldest', 1005, -5n],
+  ] as const) {
+    test(`${engine}: a ledger is complete after 1,010 days with requests, of which ${what} had charges`, async () => {
+      await using repositories = await openWithAccount()
+      for (let day = 0; day < 1010; day++) {
+        await addRow(repositories, NOW - day * DAY_MS, { account_id: ACCOUNT, cost: day < freeDays ? 0 : 1 })
+      }
+
+      for (const limit of [1000, 300]) assert.equal(await ledgerSum(repositories, limit), sum)
+    })
+  }
 
   test(`${engine}: an unknown account has no credits, no ledger and no changes`, async () => {
     await using repositories = await openWithAccount()
@@ -210,6 +227,18 @@ async function assertLedger(repositories: Repositories): Promise<void> {
   assert.equal(available + held - owed, sum)
   assert(available >= 0n && held >= 0n && owed >= 0n && available + held <= NANO_MAX)
   assert(available === 0n || owed === 0n)
+}
+
+// Page by page.
+async function ledgerSum({ accounts }: Repositories, limit: number): Promise<bigint> {
+  let sum = 0n
+  for (let after: string | undefined, hasMore = true; hasMore; ) {
+    const page = (await accounts.ledger(ACCOUNT, { limit, after }))!
+    for (const { amount } of page.data) sum += amount
+    after = page.data.at(-1)?.id
+    hasMore = page.hasMore
+  }
+  return sum
 }
 
 async function balance(repositories: Repositories) {

@@ -10,7 +10,7 @@ import { inHours, inTotals, type Part, partsOf, type Source, sourceOf, widened }
 import { narrow } from './reach.ts'
 import { addRowsOfKey } from './rows-of-key.ts'
 
-const GROUPS_MAX = 1000
+export const GROUPS_MAX = 1000
 
 const DIMENSION_OF: Readonly<Record<Exclude<SummaryGroup, 'day' | 'hour'>, Dimension>> = {
   model: 'model',
@@ -53,14 +53,14 @@ async function sumsBy(filter: UsageSpan, parts: readonly Part[], groupBy: keyof 
   return groups
 }
 
+// The newest groups, at most GROUPS_MAX of them in full; where there are more, also some that may be incomplete.
 export async function series(filter: UsageSpan, parts: readonly Part[], grain: 'hour' | 'day', sql: Sql) {
   const groups = new Map<string, Sums>()
   const inTime = isOfTimeAlone(filter) ? await inTotals(parts, sql) : parts
-  // Newest first, and no further than the list's limit.
   for (const part of [...(grain === 'hour' ? inHours(inTime) : inTime)].reverse()) {
     if (groups.size > GROUPS_MAX) break
     const source = sourceOf(part)
-    const newest = ` ORDER BY 1 DESC LIMIT ${GROUPS_MAX}`
+    const newest = ` ORDER BY 1 DESC LIMIT ${GROUPS_MAX + 1}`
     for (const row of await groupsOf(filter, source, source.unit(grain), sql, newest)) {
       add(groups, text(row.grp), readSums(row))
     }
