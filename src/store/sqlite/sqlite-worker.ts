@@ -56,6 +56,9 @@ sql.db.exec('PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY')
 const WRITE_BACK_MS = 1000
 
 const failpoint = failpoints(setup.failpoints ?? {})
+const WARNED_EVERY_MS = 60_000
+let warnedAt = Number.NEGATIVE_INFINITY
+
 const billing = setup.readOnly
   ? undefined
   : sqliteBilling(sql, setup.owner, { onForeignWrite: warnOfWriter, failpoint })
@@ -86,7 +89,11 @@ port.on('message', async ({ id, request }: Message) => {
 })
 port.postMessage({ id: 0, value: 'open', ms: 0 } satisfies Response)
 
+// One that keeps writing would be noticed with every batch.
 function warnOfWriter(): void {
+  const now = systemClock.monotonic()
+  if (now - warnedAt < WARNED_EVERY_MS) return
+  warnedAt = now
   const warning = 'another process has changed the database; balances are read again'
   port?.postMessage({ warning } satisfies Warning)
 }

@@ -11,6 +11,7 @@ import { auditDatabase } from '../../../src/store/audit/audit.ts'
 import { idAt } from '../../../src/store/sql/time-order.ts'
 import { sqliteBilling } from '../../../src/store/sqlite/billing.ts'
 import { type SqliteSql, sqliteSql } from '../../../src/store/sqlite/sql.ts'
+import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
 import { usageIndex } from '../../../src/store/sqlite/usage-index.ts'
 import { bill, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
 import { temporaryFolder } from '../../support/folder.ts'
@@ -164,6 +165,21 @@ test('a balance that another process has changed is read again, and both changes
 
   assert.equal(short.kind, 'insufficient_funds')
   assert.deepEqual(await fixture.balance(), { available: 140n, held: 0n, spent: 10n, owed: 0n })
+})
+
+test('a process that keeps changing the database is reported once, not with every batch', async () => {
+  await using fixture = await openFixture(make, 1000n)
+  const warnings: string[] = []
+  const onWarning = (warning: string) => warnings.push(warning)
+  const store = await openSqlite({ path: fixture.url, owner: 'warned', onWarning })
+
+  for (let i = 0; i < 5; i++) {
+    change(fixture.url, `UPDATE account SET name = 'changed ${i}'`)
+    await store.billing.settle(bill('nobody', {}))
+  }
+  await store.close()
+
+  assert.deepEqual(warnings, ['another process has changed the database; balances are read again'])
 })
 
 test('a journal that cannot be applied refuses everything, and is kept', async () => {
