@@ -2,7 +2,7 @@
 // reach. Blocks of unknown types are kept for providers that know them.
 import { demand } from '../../chat/parse-request.ts'
 import { validatorOf } from '../../chat/request-errors.ts'
-import { isInline } from '../../chat/request-schema.ts'
+import { isDataUrl, isInline } from '../../chat/request-schema.ts'
 import { checkPriced } from '../../chat/unpriced-fields.ts'
 import type { Media } from '../../domain/chat.ts'
 import { Refusal } from '../../domain/refusal.ts'
@@ -23,6 +23,7 @@ export function checkTurn(turn: Turn, path: string, reading: Reading): void {
 
 function checkBlock(block: Block, path: string, role: Turn['role'], reading: Reading): void {
   const isKnown = Object.hasOwn(BLOCKS, block.type)
+  if ((block.source as { readonly type?: unknown } | null | undefined)?.type === 'file') throw stored(`${path}.source`)
   if (isKnown) demand(validatorOf(BLOCKS[block.type as BlockType]), BLOCKS[block.type as BlockType], block, path)
   checkMark(block, path)
   if (!isKnown || !PLACES[block.type as BlockType].includes(role)) checkUnknown(block, path, reading)
@@ -59,7 +60,7 @@ function checkResult(block: Block, path: string, reading: Reading): void {
 function checkSource(block: Block, path: string, kind: Media['kind'], reading: Reading): void {
   const source = block.source as Record<string, unknown>
   const param = `${path}.source`
-  if (source.type === 'base64' && !isInline(String(source.data)))
+  if (source.type === 'base64' && (isDataUrl(String(source.data)) || !isInline(String(source.data))))
     throw invalid(`${param}.data`, `${param}.data must be base64.`)
   if (source.type === 'url') {
     source.url = checkedUrl(String(source.url), `${param}.url`)
@@ -104,11 +105,7 @@ function checkReach(value: unknown, path: string, reading: Reading): void {
   }
   if (typeof value !== 'object' || value === null) return
   const record = value as Record<string, unknown>
-  if (record.file_id !== undefined && record.file_id !== null)
-    throw new Refusal('unsupported_value', {
-      param: `${path}.file_id`,
-      message: 'Stored files are not supported; send the content itself.',
-    })
+  if (record.file_id !== undefined && record.file_id !== null) throw stored(path)
   checkMark(record, path)
   if (record.type === 'url' && typeof record.url === 'string') {
     record.url = checkedUrl(record.url, `${path}.url`)
@@ -116,6 +113,12 @@ function checkReach(value: unknown, path: string, reading: Reading): void {
   }
   for (const name of Object.keys(record))
     if (name !== 'input') checkReach(record[name], `${path}.${name.slice(0, 64)}`, reading)
+}
+
+// All tenants share the operator's storage at the provider.
+function stored(path: string): Refusal {
+  const message = 'Stored files are not supported; send the content itself.'
+  return new Refusal('unsupported_value', { param: `${path}.file_id`, message })
 }
 
 // A longer lifetime of a cache entry has another price.
