@@ -21,7 +21,7 @@ const LAYERS: Layers = [
   ['admit/', [CONTRACT, 'domain/', 'lib/']],
   ['settle/', [CONTRACT, 'domain/', 'lib/']],
   ['admin/', [CONTRACT, 'domain/', 'lib/']],
-  ['route/', [CONTRACT, 'upstream/', 'chat/parse-request.ts', 'domain/', 'lib/']],
+  ['route/', [CONTRACT, 'upstream/', 'chat/parse-request.ts', 'chat/parse-embeddings.ts', 'domain/', 'lib/']],
   ['relay/', ['domain/', 'lib/']],
   // The lifecycle of a request, its dry run without an upstream call, and a count of its tokens. The other files of the folder parse a request and
   // are below the stages.

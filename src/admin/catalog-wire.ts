@@ -1,6 +1,6 @@
 // Providers and models as operators see them, with the names of the configuration file. Of credentials only their ids and last
 // four characters.
-import { type Credential, type Model, type Provider, type WrittenRates, writeCost } from '../domain/catalog.ts'
+import { type Credential, type Model, type Provider, typeOf, type WrittenRates, writeCost } from '../domain/catalog.ts'
 import { formatPrice } from '../domain/credits.ts'
 import { fetchesMedia } from '../domain/remote-media.ts'
 import type { CredentialView, TargetView } from '../domain/routing.ts'
@@ -66,11 +66,14 @@ export function modelObject(entry: ModelEntry) {
     object: 'model' as const,
     id: model.id,
     aliases: model.aliases,
+    type: typeOf(model),
     name: model.name,
     description: model.description,
     owned_by: model.ownedBy,
     context_length: model.contextLength,
     max_output_tokens: model.maxOutputTokens,
+    dimensions: model.embedding?.dimensions ?? null,
+    dimensions_min: model.embedding?.dimensionsMin ?? null,
     input_modalities: model.inputModalities,
     media_max_tokens: model.mediaMaxTokens,
     hidden_reasoning: model.hiddenReasoning,

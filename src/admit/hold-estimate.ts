@@ -12,7 +12,9 @@ import type { PromptCounts } from './count-tokens.ts'
 export type PromptSize = { tokens(model: Model): number; readonly isCounted: boolean }
 
 export function sizeByBytes(chat: Chat): PromptSize {
-  return { tokens: model => promptBound(chat, model), isCounted: false }
+  // A list of tokens needs no count.
+  const isCounted = typeof chat.embedding?.inputs[0] === 'object'
+  return { tokens: model => promptBound(chat, model), isCounted }
 }
 
 // For an account that cannot afford the byte bound. If the prompt cannot be counted in time, the byte bound stands.

@@ -1,4 +1,4 @@
-// The catalog of an unconfigured gateway: one offline model, so that a first request works at once.
+// The catalog of an unconfigured gateway: two offline models, so that a first request works at once.
 import { TIMEOUTS } from '../config/limits.ts'
 import { NO_QUIRKS } from '../domain/catalog.ts'
 import type { DeclaredCatalog } from '../store/contract/catalog.ts'
@@ -45,6 +45,25 @@ export function demoCatalog(newPriceVersion: () => string): DeclaredCatalog {
         newPriceVersion: newPriceVersion(),
         strategy: 'priority',
         targets: [{ provider: 'demo', model: 'echo', priority: 0, weight: 1 }],
+      },
+      {
+        id: 'demo/embed',
+        aliases: [],
+        name: 'Embed',
+        description: 'Offline: the same text always has the same vector, which says nothing about its meaning.',
+        ownedBy: 'demo',
+        contextLength: 8192,
+        maxOutputTokens: 0,
+        embedding: { dimensions: 256, dimensionsMin: 8 },
+        inputModalities: ['text'],
+        mediaMaxTokens: 0,
+        hiddenReasoning: false,
+        hiddenReasoningStated: true,
+        supportedParameters: ['dimensions', 'encoding_format'],
+        prices: { ...prices, completion: 0n },
+        newPriceVersion: newPriceVersion(),
+        strategy: 'priority',
+        targets: [{ provider: 'demo', model: 'embed', priority: 0, weight: 1 }],
       },
     ],
   }

@@ -22,7 +22,10 @@ export function modelOf(input: ModelInput, exchange: Exchange): ModelDeclaration
     description: input.description ?? '',
     ownedBy: input.owned_by ?? (id.includes('/') ? id.slice(0, id.indexOf('/')) : (targets[0]?.provider ?? '')),
     contextLength: input.context_length,
-    maxOutputTokens: input.max_output_tokens,
+    maxOutputTokens: input.max_output_tokens ?? 0,
+    ...(input.dimensions === undefined
+      ? {}
+      : { embedding: { dimensions: input.dimensions, dimensionsMin: input.dimensions_min ?? null } }),
     inputModalities: input.input_modalities ?? ['text'],
     mediaMaxTokens: input.media_max_tokens ?? 0,
     hiddenReasoning: hidden ?? false,
@@ -53,13 +56,14 @@ function targetOf(
   return cost === undefined ? target : { ...target, cost: costsOf(cost, exchange) }
 }
 
-// A missing price is never zero: prompt and completion are required, cache prices default to the prompt's.
+// A missing price is never zero: prompt and completion are required, except that a model that embeds has no completion; cache
+// prices default to the prompt's.
 function ratesOf<T extends bigint>(rates: RatesInput, convert: (usd: bigint) => T): Rates<T> {
   const read = (text: string) => convert(parsePrice(text) ?? beyond())
   const prompt = read(rates.prompt)
   return {
     prompt,
-    completion: read(rates.completion),
+    completion: rates.completion === undefined ? (0n as T) : read(rates.completion),
     cacheRead: rates.input_cache_read === undefined ? prompt : read(rates.input_cache_read),
     cacheWrite: rates.input_cache_write === undefined ? prompt : read(rates.input_cache_write),
     request: rates.request === undefined ? (0n as T) : read(rates.request),

@@ -1,6 +1,6 @@
 // Rules of providers and models that a schema cannot express: what a kind needs, references, unique names, and prices within
 // bounds. Each returns its faults in document order; the first one is reported.
-import { CHOICES_MAX } from '../domain/catalog.ts'
+import { CHOICES_MAX, EMBEDDING_INPUTS_MAX } from '../domain/catalog.ts'
 import {
   COST_MAX,
   ceilNano,
@@ -41,8 +41,9 @@ export type Known = {
 }
 
 export function* modelFaults(input: ModelInput, { providers, exchange, unknownProvider }: Known): Faults {
-  const { context_length: context, max_output_tokens: output, input_modalities: modalities = ['text'] } = input
+  const { context_length: context, max_output_tokens: output = 0, input_modalities: modalities = ['text'] } = input
   for (const [name] of repetitions([input.id, ...(input.aliases ?? [])])) yield invalidField(['aliases'], taken(name))
+  yield* typeFaults(input)
   if (output > context) yield invalidField(['max_output_tokens'], `must be a whole number from 1 to ${context}`)
   if (!modalities.includes('text')) yield invalidField(['input_modalities'], 'must list text')
   // The price of an image must be known before it is accepted.
@@ -55,6 +56,31 @@ export function* modelFaults(input: ModelInput, { providers, exchange, unknownPr
   }
   const names = input.targets.map(({ provider, model }) => `${provider} ${model}`)
   for (const [name, index] of repetitions(names)) yield invalidField(['targets', index], taken(name))
+}
+
+// What one type needs and the other does not have.
+function* typeFaults({ type = 'chat', ...input }: ModelInput): Faults {
+  const rates = [input.pricing, ...input.targets.map(({ cost }) => cost)]
+  const paths = [['pricing'], ...input.targets.map((_, index) => ['targets', index, 'cost'])]
+  if (type === 'chat') {
+    if (input.max_output_tokens === undefined) yield missingField('max_output_tokens')
+    for (const name of ['dimensions', 'dimensions_min'] as const)
+      if (input[name] !== undefined) yield invalidField([name], 'applies to type embedding only')
+    for (const [index, rate] of rates.entries())
+      if (rate !== undefined && rate.completion === undefined)
+        yield missingField(...(paths[index] as Path), 'completion')
+    return
+  }
+  const { dimensions, dimensions_min: least, input_modalities: modalities = [] } = input
+  if (dimensions === undefined) yield missingField('dimensions')
+  else if (least !== undefined && least > dimensions)
+    yield invalidField(['dimensions_min'], `must be a whole number from 1 to ${dimensions}`)
+  for (const name of ['max_output_tokens', 'hidden_reasoning'] as const)
+    if (input[name] !== undefined) yield invalidField([name], 'applies to type chat only')
+  if (modalities.some(each => each !== 'text')) yield invalidField(['input_modalities'], 'must be text for embeddings')
+  for (const [index, rate] of rates.entries())
+    if (Number(rate?.completion ?? 0) !== 0)
+      yield invalidField([...(paths[index] as Path), 'completion'], 'applies to type chat only')
 }
 
 export function* providerNameFaults(providers: readonly ProviderInput[]): Faults {
@@ -210,7 +236,8 @@ function* costFaults(cost: RatesInput, path: Path, input: ModelInput, exchange: 
 }
 
 function worstOf(input: ModelInput, rates: Parameters<typeof worstSum>[2]): bigint {
-  return worstSum(input.context_length, input.max_output_tokens * CHOICES_MAX, rates)
+  const inputs = input.type === 'embedding' ? EMBEDDING_INPUTS_MAX : 1
+  return worstSum(input.context_length * inputs, (input.max_output_tokens ?? 0) * CHOICES_MAX, rates)
 }
 
 function tooHigh(worst: Nano): string {

@@ -2,7 +2,7 @@
 // document publishes them.
 import { type Static, Type } from 'typebox'
 import { BOUNDS } from '../config/limits.ts'
-import { MODALITIES, PROVIDER_APIS, PROVIDER_KINDS } from '../domain/catalog.ts'
+import { MODALITIES, MODEL_TYPES, PROVIDER_APIS, PROVIDER_KINDS } from '../domain/catalog.ts'
 import { PRESET_NAMES } from '../domain/presets.ts'
 import { STRATEGIES } from '../domain/routing.ts'
 
@@ -57,6 +57,7 @@ export const Factor = Type.String({ pattern: FACTOR, maxLength: 64 })
 export const Credits = Type.String({ pattern: CREDITS, maxLength: 64 })
 const TOKENS = { minimum: 1, maximum: 100_000_000 }
 export const TokenCount = Type.Integer(TOKENS)
+const DIMENSIONS = { minimum: 1, maximum: 65_536 }
 
 export const texts = (maxItems: number, description?: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: TEXT_MAX }), {
@@ -145,7 +146,7 @@ const Usd = Type.String({ pattern: USD, maxLength: 64 })
 const Rates = Type.Object(
   {
     prompt: Usd,
-    completion: Usd,
+    completion: Type.Optional(Usd),
     input_cache_read: Type.Optional(Usd),
     input_cache_write: Type.Optional(Usd),
     request: Type.Optional(Usd),
@@ -153,7 +154,7 @@ const Rates = Type.Object(
   {
     ...strict,
     description:
-      'US dollars per token, and per request, as decimal strings. The cache prices default to the price of the prompt.',
+      'US dollars per token, and per request, as decimal strings. `completion` is required unless the model embeds. The cache prices default to the price of the prompt.',
   },
 )
 
@@ -175,8 +176,20 @@ export const ModelSchema = Type.Object(
     name: Type.Optional(Text),
     description: Type.Optional(Type.String({ maxLength: 4096 })),
     owned_by: Type.Optional(Text),
-    context_length: TokenCount,
-    max_output_tokens: TokenCount,
+    type: Type.Optional(Type.Enum([...MODEL_TYPES], { default: 'chat' })),
+    context_length: Type.Integer({ ...TOKENS, description: 'Tokens; of one input for type `embedding`.' }),
+    max_output_tokens: Type.Optional(
+      Type.Integer({ ...TOKENS, description: 'Required for type `chat`; does not apply to type `embedding`.' }),
+    ),
+    dimensions: Type.Optional(
+      Type.Integer({ ...DIMENSIONS, description: 'The size of the vectors. Required for type `embedding`.' }),
+    ),
+    dimensions_min: Type.Optional(
+      Type.Integer({
+        ...DIMENSIONS,
+        description: 'The smallest `dimensions` that callers may request. Without it they cannot change the size.',
+      }),
+    ),
     input_modalities: Type.Optional(
       Type.Array(Type.Enum([...MODALITIES]), { maxItems: MODALITIES.length, description: 'Must list `text`.' }),
     ),

@@ -103,6 +103,10 @@ export type Target = {
   readonly cost?: TargetCost
 }
 
+// What a model does with its input.
+export const MODEL_TYPES = ['chat', 'embedding'] as const
+export type ModelType = (typeof MODEL_TYPES)[number]
+
 export type Model = {
   readonly id: string
   readonly aliases: readonly string[]
@@ -110,8 +114,12 @@ export type Model = {
   readonly description: string
   readonly ownedBy: string
   readonly createdAt: number
+  // For a model that embeds: of one input.
   readonly contextLength: number
+  // Zero for a model that embeds.
   readonly maxOutputTokens: number
+  // The size of its vectors, and the smallest that a caller may request instead; null: no other. Absent for a model that chats.
+  readonly embedding?: { readonly dimensions: number; readonly dimensionsMin: number | null }
   readonly inputModalities: readonly Modality[]
   readonly mediaMaxTokens: number
   // It may reason without the caller seeing it: as stated by the operator, otherwise derived from its name.
@@ -124,8 +132,14 @@ export type Model = {
   readonly targets: readonly Target[]
 }
 
+export function typeOf({ embedding }: Pick<Model, 'embedding'>): ModelType {
+  return embedding === undefined ? 'chat' : 'embedding'
+}
+
 // Maximum number of choices (`n`) in one request.
 export const CHOICES_MAX = 8
+// Maximum number of inputs in one request for embeddings, as in OpenAI's API.
+export const EMBEDDING_INPUTS_MAX = 2048
 
 export type WrittenRates = Readonly<Record<string, string>>
 

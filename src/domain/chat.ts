@@ -1,7 +1,7 @@
 // A parsed and validated chat, as the stages of a request receive it, and which models may answer it: the requested one and its
 // fallbacks, where the chat fits their limits.
 import { type Model, modelNotFound, type Provider } from './catalog.ts'
-import { type Message, surelyExceeds } from './prompt.ts'
+import { type Message, surelyExceeds, surelyExceedsOne } from './prompt.ts'
 import type { ReasoningPreference } from './reasoning.ts'
 import { Refusal } from './refusal.ts'
 import type { Considered, RoutingPreferences } from './routing.ts'
@@ -27,6 +27,8 @@ export type Chat = {
   readonly untranslatable?: { readonly param: string; readonly message: string } | undefined
   // The reasoning effort of a translated request; sent to models that are known to reason.
   readonly effort?: string | undefined
+  // What is to be embedded, for a request for embeddings; its texts are also the messages.
+  readonly embedding?: Embedding
   readonly model: string
   readonly stream: boolean
   readonly includeUsage: boolean
@@ -59,6 +61,27 @@ export function isNative({ dialect }: Pick<Chat, 'dialect'>, { kind }: Pick<Prov
   return dialect === 'messages' && kind === 'anthropic'
 }
 
+export type Embedding = {
+  // All of one kind.
+  readonly inputs: readonly string[] | readonly (readonly number[])[]
+  readonly encoding: 'float' | 'base64'
+  // Null: the model's own.
+  readonly dimensions: number | null
+}
+
+// The vectors that a model must return.
+export type Vectors = {
+  readonly dimensions: number
+  // Whether the model has several sizes, so that the provider must be told.
+  readonly isResizable: boolean
+}
+
+export function vectorsOf({ embedding }: Chat, model: Model): Vectors | undefined {
+  if (embedding === undefined || model.embedding === undefined) return undefined
+  const { dimensions, dimensionsMin } = model.embedding
+  return { dimensions: embedding.dimensions ?? dimensions, isResizable: dimensionsMin !== null }
+}
+
 export type Models = readonly [Model, ...Model[]]
 
 type Lineup = {
@@ -73,8 +96,9 @@ type Lineup = {
 export function lineUp(chat: Chat, find: (name: string) => Model | undefined): Lineup {
   const asked = find(chat.model)
   if (asked === undefined) throw modelNotFound(chat.model)
+  checkType(chat, asked)
   checkLimits(chat, asked)
-  const isTooLong = surelyExceeds(chat, asked.contextLength)
+  const isTooLong = isTooLongFor(chat, asked)
   if (chat.preferences.models.length === 0) {
     if (isTooLong) throw tooLong(chat, asked)
     return { models: [asked], unfit: NONE }
@@ -88,7 +112,7 @@ export function lineUp(chat: Chat, find: (name: string) => Model | undefined): L
     if (model === undefined) unfit.push(left(name, 'unknown_model'))
     if (model === undefined || seen.has(model)) continue
     seen.add(model)
-    if (takesMedia(chat, model) && !surelyExceeds(chat, model.contextLength)) fitting.push(model)
+    if (fits(chat, model)) fitting.push(model)
     else unfit.push(left(model.id, 'does_not_fit'))
   }
   const [first, ...others] = fitting
@@ -114,6 +138,7 @@ function checkLimits(chat: Chat, model: Model): void {
       message: `${chat.maxTokensName} must be at most ${model.maxOutputTokens} for this model.`,
     })
   }
+  checkDimensions(chat, model)
   checkLogprobs(chat, model)
   for (const { kind, param } of chat.media) {
     if (!model.inputModalities.includes(kind)) {
@@ -138,13 +163,61 @@ function checkLogprobs(chat: Chat, model: Model): void {
 const LOGPROB_BYTES = 64
 const LOGPROBS_BYTES_MAX = 16 * 1024 * 1024
 
+// A model that chats has no vectors, and one that embeds has no words.
+function checkType({ embedding }: Chat, model: Model): void {
+  if ((embedding === undefined) === (model.embedding === undefined)) return
+  const message =
+    embedding === undefined
+      ? 'The model makes embeddings; send the request to /v1/embeddings.'
+      : 'The model does not make embeddings.'
+  throw new Refusal('unsupported_value', { param: 'model', message })
+}
+
+function checkDimensions({ embedding }: Chat, model: Model): void {
+  const wanted = embedding?.dimensions ?? null
+  if (wanted === null || model.embedding === undefined || hasSize(wanted, model.embedding)) return
+  const { dimensions: most, dimensionsMin: least } = model.embedding
+  const param = 'dimensions'
+  if (least === null) {
+    const message = `The model has ${most} dimensions, which cannot be changed.`
+    throw new Refusal('unsupported_value', { param, message })
+  }
+  throw new Refusal('invalid_value', {
+    param,
+    message: `dimensions must be from ${least} to ${most} for this model.`,
+  })
+}
+
+function hasSize(wanted: number, { dimensions, dimensionsMin }: NonNullable<Model['embedding']>): boolean {
+  return wanted === dimensions || (dimensionsMin !== null && wanted >= dimensionsMin && wanted <= dimensions)
+}
+
+// Whether a fallback can answer.
+function fits(chat: Chat, model: Model): boolean {
+  const { embedding } = chat
+  if ((embedding === undefined) !== (model.embedding === undefined)) return false
+  const wanted = embedding?.dimensions ?? null
+  if (wanted !== null && model.embedding !== undefined && !hasSize(wanted, model.embedding)) return false
+  return takesMedia(chat, model) && !isTooLongFor(chat, model)
+}
+
+// The context is that of each input.
+function isTooLongFor(chat: Chat, { contextLength }: Model): boolean {
+  const { embedding } = chat
+  if (embedding === undefined) return surelyExceeds(chat, contextLength)
+  if (chat.promptBytes <= contextLength) return false
+  return embedding.inputs.some(input =>
+    typeof input === 'string' ? surelyExceedsOne(input, contextLength) : input.length > contextLength,
+  )
+}
+
 function takesMedia(chat: Chat, model: Model): boolean {
   return chat.media.every(({ kind }) => model.inputModalities.includes(kind))
 }
 
-function tooLong({ dialect }: Chat, model: Model): Refusal {
+function tooLong({ dialect, embedding }: Chat, model: Model): Refusal {
   return new Refusal('context_length_exceeded', {
-    param: dialect === 'responses' ? 'input' : 'messages',
-    message: `The prompt exceeds the model's context length of ${model.contextLength} tokens.`,
+    param: dialect === 'responses' || dialect === 'embeddings' ? 'input' : 'messages',
+    message: `${embedding === undefined ? 'The prompt' : 'An input'} exceeds the model's context length of ${model.contextLength} tokens.`,
   })
 }

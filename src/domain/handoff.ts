@@ -87,6 +87,8 @@ export type Whole = {
   // Only for an answer that is too large to serialise on the event loop: its choices as JSON. `choices` then holds the metered
   // part.
   readonly written?: readonly Uint8Array[]
+  // Only for embeddings: the list of them as JSON, in the caller's encoding, in the order of the inputs. There are no choices.
+  readonly embeddings?: readonly Uint8Array[]
   readonly usage: unknown
   readonly fingerprint: string | undefined
 }

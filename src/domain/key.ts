@@ -1,7 +1,7 @@
 // Keys, their secrets and the accounts they spend from: the nouns and the pure rules of their states.
 import type { Nano } from './credits.ts'
 
-export const SCOPES = ['chat.completions', 'models.read'] as const
+export const SCOPES = ['chat.completions', 'embeddings', 'models.read'] as const
 export type Scope = (typeof SCOPES)[number]
 
 // Random bytes of a secret, base62-encoded after its prefix.

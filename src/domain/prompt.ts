@@ -9,6 +9,8 @@ export type Prompt = {
   readonly messages: readonly Message[]
   readonly promptBytes: number
   readonly media: { readonly length: number }
+  // Each input of a request for embeddings has a context of its own.
+  readonly embedding?: { readonly inputs: { readonly length: number } }
 }
 
 export type PromptBody = { readonly messages: readonly Message[]; readonly [field: string]: unknown }
@@ -50,12 +52,18 @@ export type CountedPrompt = {
 export function promptBound(prompt: Prompt, model: SizedModel, counted?: Counted): number {
   const text = counted === undefined ? prompt.promptBytes : countedBound(counted)
   const bound = text + 16 * prompt.messages.length + model.mediaMaxTokens * prompt.media.length
-  return Math.min(bound, model.contextLength)
+  return Math.min(bound, promptMax(prompt, model))
 }
 
 // The lowest bound that a count can give.
 export function leastBound(prompt: Prompt, model: SizedModel): number {
-  return Math.min(16 * prompt.messages.length + model.mediaMaxTokens * prompt.media.length, model.contextLength)
+  const bound = 16 * prompt.messages.length + model.mediaMaxTokens * prompt.media.length
+  return Math.min(bound, promptMax(prompt, model))
+}
+
+// The maximum number of prompt tokens that are billed.
+export function promptMax({ embedding }: Pick<Prompt, 'embedding'>, model: Pick<Model, 'contextLength'>): number {
+  return model.contextLength * (embedding?.inputs.length ?? 1)
 }
 
 type SizedModel = Pick<Model, 'mediaMaxTokens' | 'contextLength'>
@@ -88,6 +96,11 @@ export function surelyExceeds(
     if (words <= tokens) words += wordCount(text, tokens + 1 - words)
   }
   return Math.max(words, Math.floor(characters / 128)) > tokens
+}
+
+// The same for one text.
+export function surelyExceedsOne(text: string, tokens: number): boolean {
+  return text.length > tokens && Math.max(wordCount(text, tokens + 1), Math.floor(text.length / 128)) > tokens
 }
 
 // The part that is certainly read as the prompt; a provider may ignore other fields.

@@ -1,5 +1,5 @@
 // Validates a large JSON text without building it, and finds the parts that are passed on unparsed: long strings, and the lists
-// below `choices[].logprobs`. One pass over the bytes, no recursion, no object per value. See docs/decisions/large-answers.md.
+// below `choices[].logprobs` or at `data[].embedding`. One pass over the bytes, no recursion, no object per value. See docs/decisions/large-answers.md.
 import { isUtf8 } from 'node:buffer'
 
 // `inside`: the characters of a string, without its quotes. `value`: a whole list or object.
@@ -11,15 +11,26 @@ export type CutBounds = {
   readonly membersMax: number
   // A string value of more bytes than this is cut.
   readonly stringBytesMax: number
+  // Where the lists are.
+  readonly path: CutPath
 }
+
+// Two names, and the depth at which a list on their path is cut.
+export type CutPath = { readonly list: Uint8Array; readonly member: Uint8Array; readonly depth: number }
+
+// {"choices":[{"logprobs":{"content":[ … is the fifth container to open.
+export const LOGPROBS: CutPath = { list: Buffer.from('choices'), member: Buffer.from('logprobs'), depth: 5 }
+// {"data":[{"embedding":[ … is the fourth.
+export const EMBEDDINGS: CutPath = { list: Buffer.from('data'), member: Buffer.from('embedding'), depth: 4 }
 
 // In text order; never nested. Throws NotJson.
 export function jsonCuts(bytes: Uint8Array, bounds: CutBounds): readonly Cut[] {
   if (!isUtf8(bytes)) throw new NotJson('it is not UTF-8')
   const { length } = bytes
-  const { depthMax, membersMax, stringBytesMax } = bounds
+  const { depthMax, membersMax, stringBytesMax, path } = bounds
+  const cutAt = path.depth
   const cuts: Cut[] = []
-  // For each enclosing container: whether it is an object, and whether its path is a prefix of choices[].logprobs.
+  // For each enclosing container: whether it is an object, and whether its path is a prefix of the path of the lists.
   const isObject = new Uint8Array(depthMax + 1)
   const isOnPath = new Uint8Array(depthMax + 1)
   let depth = 0
@@ -41,7 +52,7 @@ export function jsonCuts(bytes: Uint8Array, bounds: CutBounds): readonly Cut[] {
     } else if (byte === QUOTE) {
       const end = endOfString(bytes, at + 1)
       if (next === KEY || next === KEY_OR_END) {
-        if (depth === 1 || depth === 3) key = keyOf(bytes, at + 1, end)
+        if (depth === 1 || depth === 3) key = keyOf(bytes, at + 1, end, path)
         next = COLON
       } else if (next === VALUE || next === VALUE_OR_END) {
         if (cutDepth === 0 && end - at - 1 > stringBytesMax) cuts.push({ kind: 'inside', from: at + 1, to: end })
@@ -69,11 +80,11 @@ export function jsonCuts(bytes: Uint8Array, bounds: CutBounds): readonly Cut[] {
     } else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
       const object = byte === OPEN_OBJECT
       if (depth === depthMax) throw new NotJson('it is nested too deeply')
-      const onPath = depth === 0 ? object : isOnPath[depth] === 1 && goesOn(depth, object, key)
+      const onPath = depth === 0 ? object : isOnPath[depth] === 1 && goesOn(depth, object, key, cutAt)
       depth += 1
       isObject[depth] = object ? 1 : 0
       isOnPath[depth] = onPath ? 1 : 0
-      if (onPath && depth === CUT_DEPTH) {
+      if (onPath && depth === cutAt) {
         cutDepth = depth
         cutFrom = at
       }
@@ -101,17 +112,15 @@ const COLON = 4
 const COMMA_OR_END = 5
 
 const OTHER = 0
-const CHOICES = 1
-const LOGPROBS = 2
-// {"choices":[{"logprobs":{"content":[ … is the fifth container to open.
-const CUT_DEPTH = 5
+const LIST = 1
+const MEMBER = 2
 
-// Whether a container that opens at `depth` can still lead to a list of logprobs.
-function goesOn(depth: number, object: boolean, key: number): boolean {
-  if (depth === 1) return key === CHOICES && !object
+// Whether a container that opens at `depth` can still lead to a list on the path, or is one.
+function goesOn(depth: number, object: boolean, key: number, cutAt: number): boolean {
+  if (depth === 1) return key === LIST && !object
   if (depth === 2) return object
-  if (depth === 3) return key === LOGPROBS && object
-  return depth === 4
+  if (depth === 3) return key === MEMBER && object === cutAt > 4
+  return depth === 4 && cutAt > 4
 }
 
 const SPACE = 0x20
@@ -133,12 +142,9 @@ const CLOSE_OBJECT = 0x7d
 const LETTER_U = 0x75
 
 // A key in an unusual notation is treated as another key: its value is parsed like everything else.
-const CHOICES_KEY = Buffer.from('choices')
-const LOGPROBS_KEY = Buffer.from('logprobs')
-
-function keyOf(bytes: Uint8Array, from: number, to: number): number {
-  if (to - from === CHOICES_KEY.length && isAt(bytes, from, CHOICES_KEY)) return CHOICES
-  return to - from === LOGPROBS_KEY.length && isAt(bytes, from, LOGPROBS_KEY) ? LOGPROBS : OTHER
+function keyOf(bytes: Uint8Array, from: number, to: number, { list, member }: CutPath): number {
+  if (to - from === list.length && isAt(bytes, from, list)) return LIST
+  return to - from === member.length && isAt(bytes, from, member) ? MEMBER : OTHER
 }
 
 function isAt(bytes: Uint8Array, from: number, wanted: Uint8Array): boolean {

@@ -1,7 +1,7 @@
 // One attempt: sends the request to one target and resolves with its first content; earlier chunks are buffered and replayed to
 // the listener. The outcome, up to the end of the answer, is recorded for the target.
 import type { Model } from '../domain/catalog.ts'
-import { type Chat, outputBoundOf } from '../domain/chat.ts'
+import { type Chat, outputBoundOf, vectorsOf } from '../domain/chat.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Answer, AnswerListener, Chunk, Client, UpstreamStream, Whole } from '../domain/handoff.ts'
 import { mayReasonUnseen } from '../domain/reasoning.ts'
@@ -84,6 +84,7 @@ function upstreamRequestOf({ lease, request, silence }: Running, leaving: Leavin
     model: target.model,
     outputTokens: request.capTokens === null ? null : outputBoundOf(model, request.capTokens),
     outputBound: outputBoundOf(model, request.capTokens),
+    vectors: vectorsOf(request.chat, model),
     identifiers: request.identifiers,
     accountMark: request.accountMark,
     totalMsMax: leaving.totalMsMax,

@@ -1,8 +1,10 @@
 // Probes: requests of one token with fixed content, without a usage row or a charge. They distinguish an unhealthy upstream from
 // content that it cannot handle, and a rejected credential from a rejected request.
 
+import { parseEmbeddings } from '../chat/parse-embeddings.ts'
 import { parseChat } from '../chat/parse-request.ts'
 import type { Credential, Provider } from '../domain/catalog.ts'
+import type { Vectors } from '../domain/chat.ts'
 import { Failure } from '../domain/failure.ts'
 import type { UpstreamStream } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -12,6 +14,8 @@ export type ProbeNeeds = {
   readonly adapters: Registry
   readonly clock: Clock
   readonly newId: () => string
+  // The vectors of a provider's model that embeds; undefined for one that chats.
+  vectors(providerId: string, model: string): Vectors | undefined
   readonly probeTimeoutMs: number
   readonly probesAtOnceMax: number
   readonly onBug: (error: unknown) => void
@@ -58,10 +62,12 @@ export function probes(needs: ProbeNeeds): Probes {
     { provider, model, credential }: ProbeTarget,
     end: (failure: Failure | undefined) => void,
   ): UpstreamStream {
+    const vectors = needs.vectors(provider.id, model)
     const upstreamRequest = {
       requestId: needs.newId(),
       accountId: '',
-      chat: PROBE_CHAT,
+      chat: vectors === undefined ? PROBE_CHAT : PROBE_EMBEDDING,
+      vectors,
       credential,
       model,
       outputTokens: 1,
@@ -94,3 +100,4 @@ export function probes(needs: ProbeNeeds): Probes {
 type Probe = { readonly sinceMs: number; stream: UpstreamStream | undefined; end(failure: Failure | undefined): void }
 
 const PROBE_CHAT = parseChat({ model: 'probe', messages: [{ role: 'user', content: 'Say OK.' }], max_tokens: 1 })
+const PROBE_EMBEDDING = parseEmbeddings({ model: 'probe', input: 'OK' })

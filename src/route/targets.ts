@@ -103,7 +103,15 @@ export function openTargets(needs: TargetsNeeds): Targets {
   let byModel = new WeakMap<Model, readonly Candidate[]>()
   const lastTries = lastResorts({ ...bounds, clock })
   const budget = retryBudget({ ...bounds, clock })
-  const asking = probes({ ...bounds, ...needs })
+  const asking = probes({
+    ...bounds,
+    ...needs,
+    vectors(providerId, model) {
+      const isIts = ({ targets }: Model) => targets.some(each => each.provider === providerId && each.model === model)
+      const embedding = needs.catalog().models.find(isIts)?.embedding
+      return embedding && { dimensions: embedding.dimensions, isResizable: embedding.dimensionsMin !== null }
+    },
+  })
 
   // All at once, so that targets missing from the new catalog are dropped.
   function prepare(catalog: Catalog): void {

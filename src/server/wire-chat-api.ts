@@ -7,6 +7,7 @@ import { openRefusalLog } from '../admit/refusal-log.ts'
 import { STEPS } from '../chat/complete.ts'
 import { installationKey } from '../config/installation-key.ts'
 import { CHAT } from '../dialects/chat/chat.ts'
+import { EMBEDDINGS } from '../dialects/embeddings/embeddings.ts'
 import { MESSAGES } from '../dialects/messages/messages.ts'
 import { RESPONSES } from '../dialects/responses/responses.ts'
 import type { Failure } from '../domain/failure.ts'
@@ -331,6 +332,7 @@ const COMPLETIONS: readonly CompletionEndpoint[] = [
   { endpoint: 'chat.completions', path: COMPLETION_PATHS.chat, scope: 'chat.completions', dialect: CHAT },
   { endpoint: 'messages', path: COMPLETION_PATHS.messages, scope: 'chat.completions', dialect: MESSAGES },
   { endpoint: 'responses', path: COMPLETION_PATHS.responses, scope: 'chat.completions', dialect: RESPONSES },
+  { endpoint: 'embeddings', path: COMPLETION_PATHS.embeddings, scope: 'embeddings', dialect: EMBEDDINGS },
 ]
 
 const ODD_SETTLEMENTS = {

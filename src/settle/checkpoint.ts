@@ -5,6 +5,7 @@ import { outputBoundOf } from '../domain/chat.ts'
 import { costOf } from '../domain/credits.ts'
 import type { OutputSeen } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'
+import { promptMax } from '../domain/prompt.ts'
 import type { CoarseTimers } from '../lib/coarse-timers.ts'
 import type { BillingStore } from '../store/contract/store.ts'
 import { type Held, priceOf } from './settle.ts'
@@ -50,7 +51,7 @@ export function keepCheckpoints(
       const reported = readUsage(seen.usage)
       const estimate = estimateOutput(seen.output())
       const tokens = {
-        prompt: Math.min(reported.prompt || estimatePrompt(held, model), model.contextLength),
+        prompt: Math.min(reported.prompt || estimatePrompt(held, model), promptMax(held.chat, model)),
         cached: 0,
         cacheWrite: 0,
         completion: Math.min(
@@ -93,5 +94,7 @@ function tokensOf(bytes: number): number {
 }
 
 function estimatePrompt({ chat }: Held, model: Model): number {
+  // A list of tokens was counted, not measured.
+  if (typeof chat.embedding?.inputs[0] === 'object') return chat.promptBytes
   return tokensOf(chat.promptBytes) + chat.media.length * model.mediaMaxTokens
 }

@@ -9,14 +9,18 @@ export type TokenCounter = {
   count(text: string | readonly string[], accountId: string): Promise<{ readonly tokens: number }>
 }
 
-// Its texts, its tools, and a few framing tokens per message.
+// Its texts, its tools, and a few framing tokens per message. Inputs of embeddings are not framed.
 export async function promptEstimate(
   chat: Chat,
   model: Model,
   accountId: string,
   counter: TokenCounter,
 ): Promise<number> {
+  const { embedding } = chat
+  // The caller counted them.
+  if (typeof embedding?.inputs[0] === 'object') return chat.promptBytes
   const { tokens } = await counter.count([...promptTexts(chat.messages, chat.forwarded)], accountId)
+  if (embedding !== undefined) return tokens
   return tokens + 4 * chat.messages.length + 3 + chat.media.length * model.mediaMaxTokens
 }
 

@@ -5,6 +5,7 @@ import { costOf, type Nano, NO_TOKENS, type Tokens, upstreamCostOf } from '../do
 import { refusalFor } from '../domain/failure.ts'
 import type { Delivery, Receipt } from '../domain/handoff.ts'
 import { type Estimates, meterUsage, readUsage, unknowns } from '../domain/metering.ts'
+import { promptMax } from '../domain/prompt.ts'
 import { mayReasonUnseen } from '../domain/reasoning.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Considered } from '../domain/routing.ts'
@@ -145,9 +146,10 @@ function price(held: Held, delivery: Delivery, needs: SettleNeeds): Bill | Promi
   const seen = {
     output: delivery.output.any,
     finished: delivery.finishReason !== null,
-    unseen: delivery.outcome === 'client_left' && endsUnseen(held.chat, model),
+    // An embedding has no output that could be unseen.
+    unseen: delivery.outcome === 'client_left' && held.chat.embedding === undefined && endsUnseen(held.chat, model),
   }
-  const bounds = { prompt: model.contextLength, completion: held.chat.n * outputBoundOf(model, held.capTokens) }
+  const bounds = { prompt: promptMax(held.chat, model), completion: held.chat.n * outputBoundOf(model, held.capTokens) }
 
   function billBy(estimates: Estimates): Bill {
     const { tokens, source, clamped } = meterUsage(reported, bounds, seen, estimates)

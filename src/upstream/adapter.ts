@@ -1,7 +1,7 @@
 // What a provider protocol must do: send one chat to one provider and report the answer in OpenAI's format. An adapter is pure
 // translation: no money, no retries, no choice of target.
 import type { Credential, Provider } from '../domain/catalog.ts'
-import type { Chat } from '../domain/chat.ts'
+import type { Chat, Vectors } from '../domain/chat.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { AnswerListener, UpstreamStream } from '../domain/handoff.ts'
 import type { Silence } from './http-client.ts'
@@ -19,6 +19,8 @@ export type UpstreamRequest = {
   readonly outputTokens: number | null
   // What was held for the output of each choice, whether it is sent or not: no reasoning budget may exceed it.
   readonly outputBound: number
+  // For a request for embeddings: the vectors that must come back.
+  readonly vectors?: Vectors | undefined
   // The tenant's identifiers in the form that may be sent: HMACs.
   readonly identifiers: Readonly<Record<string, string>>
   // The HMAC of the account, for providers that partition their prompt cache by it.

@@ -5,6 +5,8 @@ import type { Chat } from '../domain/chat.ts'
 import type { AnswerListener, UpstreamStream } from '../domain/handoff.ts'
 import { spokenTexts } from '../domain/prompt.ts'
 import type { Adapter, UpstreamRequest } from './adapter.ts'
+import { demoVectors } from './demo-vectors.ts'
+import { wholeOf } from './embedding-answer.ts'
 
 const WORD_MS = 15
 
@@ -13,6 +15,7 @@ export function demoAdapter(provider: Provider): Adapter {
     provider,
     call(upstreamRequest, listener) {
       upstreamRequest.onSent()
+      if (upstreamRequest.chat.embedding !== undefined) return embedded(upstreamRequest, listener)
       return upstreamRequest.chat.stream ? streamed(upstreamRequest, listener) : atOnce(upstreamRequest, listener)
     },
     ignored: ({ extras, leftOut }) => [...extras.keys(), ...leftOut],
@@ -42,6 +45,31 @@ function atOnce(upstreamRequest: UpstreamRequest, listener: AnswerListener): Ups
     abort: () => (stopped = true),
     upstreamId: () => `demo-${upstreamRequest.requestId}`,
   }
+}
+
+function embedded(upstreamRequest: UpstreamRequest, listener: AnswerListener): UpstreamStream {
+  let stopped = false
+  const { chat, vectors } = upstreamRequest
+  const { embedding } = chat
+  void demoVectors(embedding!, vectors?.dimensions ?? 1, () => stopped).then(embeddings => {
+    if (stopped) return
+    listener.whole(wholeOf([{ embeddings, usage: { prompt_tokens: tokensOf(chat) } }]))
+    listener.end(undefined)
+  })
+  return {
+    pause() {},
+    resume() {},
+    abort: () => (stopped = true),
+    upstreamId: () => `demo-${upstreamRequest.requestId}`,
+  }
+}
+
+// A word is a token here; tokens that the caller counted are themselves.
+function tokensOf({ embedding, messages, promptBytes }: Chat): number {
+  if (typeof embedding?.inputs[0] === 'object') return promptBytes
+  let heard = 0
+  for (const text of spokenTexts(messages)) heard += countWords(text)
+  return Math.max(1, heard)
 }
 
 function streamed(upstreamRequest: UpstreamRequest, listener: AnswerListener): UpstreamStream {

@@ -6,12 +6,18 @@ import { parentPort } from 'node:worker_threads'
 import { Failure, type FailureKind } from '../domain/failure.ts'
 import type { WholeChoice } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'
-import { type Cut, jsonCuts, NotJson } from '../lib/json-cuts.ts'
+import { type Cut, jsonCuts, LOGPROBS, NotJson } from '../lib/json-cuts.ts'
+import { readEmbeddings, type WantedVectors } from './openai/embeddings.ts'
 import type { Unsaid } from './openai/error.ts'
 import { DEPTH_MAX, invalidResponse, readWhole } from './openai/response.ts'
 
 // The whole answer; its buffers are transferred.
-export type LargeAnswerJob = { readonly segments: readonly Uint8Array[]; readonly unsaid: Unsaid }
+export type LargeAnswerJob = {
+  readonly segments: readonly Uint8Array[]
+  readonly unsaid: Unsaid
+  // For embeddings.
+  readonly vectors?: WantedVectors | undefined
+}
 
 export type LargeAnswerResult = LargeAnswerRead | LargeAnswerFailure
 
@@ -30,16 +36,20 @@ export type LargeAnswerFailure = {
   }
 }
 
-const BOUNDS = { depthMax: DEPTH_MAX, membersMax: 50_000, stringBytesMax: 1024 }
+const BOUNDS = { depthMax: DEPTH_MAX, membersMax: 50_000, stringBytesMax: 1024, path: LOGPROBS }
 
-parentPort?.on('message', ({ segments, unsaid }: LargeAnswerJob) => {
-  const result = readLarge(joined(segments), unsaid)
+parentPort?.on('message', ({ segments, unsaid, vectors }: LargeAnswerJob) => {
+  const result = readLarge(joined(segments), unsaid, vectors)
   const buffers = 'failure' in result ? [] : [...new Set(result.written.map(({ buffer }) => buffer as ArrayBuffer))]
   parentPort?.postMessage(result, buffers)
 })
 
-export function readLarge(bytes: Buffer, unsaid: Unsaid): LargeAnswerResult {
+export function readLarge(bytes: Buffer, unsaid: Unsaid, vectors?: WantedVectors): LargeAnswerResult {
   try {
+    if (vectors !== undefined) {
+      const { id, written, usage } = readEmbeddings(bytes, vectors, unsaid)
+      return { id, choices: [], written: [written], usage, fingerprint: undefined }
+    }
     const cuts = jsonCuts(bytes, BOUNDS)
     // Random, so no answer can contain it.
     const mark = randomBytes(16).toString('hex')

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { jsonCuts, NotJson } from '../../src/lib/json-cuts.ts'
+import { jsonCuts, LOGPROBS, NotJson } from '../../src/lib/json-cuts.ts'
 import { readLarge } from '../../src/upstream/large-answer-worker.ts'
 
-const BOUNDS = { depthMax: 64, membersMax: 100, stringBytesMax: 8 }
+const BOUNDS = { depthMax: 64, membersMax: 100, stringBytesMax: 8, path: LOGPROBS }
 
 test('it accepts exactly what the parser accepts', () => {
   const piece = fc.constantFrom(

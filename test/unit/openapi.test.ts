@@ -71,10 +71,8 @@ test('every endpoint is included: /v1, the admin table, operations', () => {
   const reads = ['/models', '/models/{id}', '/key/introspect', '/usage', '/usage/{request_id}'].map(
     path => `GET /v1${path}`,
   )
-  assert.deepEqual(
-    there.toSorted(),
-    ['POST /v1/chat/completions', 'POST /v1/chat/completions/quote', ...reads, ...admin, ...others].toSorted(),
-  )
+  const posts = ['/chat/completions', '/chat/completions/quote', '/embeddings'].map(path => `POST /v1${path}`)
+  assert.deepEqual(there.toSorted(), [...posts, ...reads, ...admin, ...others].toSorted())
 })
 
 test('every reference resolves', () => {
@@ -123,7 +121,7 @@ test('providers and models use the schema of the configuration file', () => {
   assert.deepEqual(provider, { ...plain(ProviderSchema.properties), status: provider?.status })
   assert.deepEqual(model, { ...plain(ModelSchema.properties), status: model?.status })
   assert.deepEqual(ofProvider, ['id', 'kind'])
-  assert.deepEqual(ofModel, ['id', 'context_length', 'max_output_tokens', 'pricing', 'targets'])
+  assert.deepEqual(ofModel, ['id', 'context_length', 'pricing', 'targets'])
 })
 
 test('the events of the stream example are chunks, and it ends with [DONE]', () => {
@@ -148,6 +146,7 @@ test('the response of the models endpoint matches its schema', () => {
     createdAt: 1_750_000_000_000,
     contextLength: 128_000,
     maxOutputTokens: 16_384,
+    embedding: { dimensions: 8, dimensionsMin: 4 },
     inputModalities: ['text'],
     prices: { prompt: 2_500_000n, completion: 10_000_000n, cacheRead: 1_250_000n, cacheWrite: 3_125_000n, request: 0n },
     priceVersion: 'v1',
@@ -219,7 +218,7 @@ test('customers get only /v1, with exactly the components that it uses', () => {
   assert.deepEqual(Object.keys(customers.paths), shared)
   assert.deepEqual(
     customers.tags.map(({ name }) => name),
-    ['Chat', 'Models', 'Key', 'Usage'],
+    ['Chat', 'Embeddings', 'Models', 'Key', 'Usage'],
   )
   assert.deepEqual(
     names(customers).filter(name => !isUsed(name)),

@@ -6,7 +6,7 @@ import { ifMatch, readCount, something, VERSION_OPTION } from '../document.ts'
 import type { Json } from '../http-client.ts'
 
 const LIMITS: Readonly<Record<string, Option>> = {
-  scope: { value: 'SCOPE', multiple: true, about: 'chat.completions or models.read; repeatable' },
+  scope: { value: 'SCOPE', multiple: true, about: 'chat.completions, embeddings or models.read; repeatable' },
   'allow-ip': {
     value: 'RANGE',
     multiple: true,

@@ -2,7 +2,7 @@
 // them, by the same schema.
 import { type TProperties, type TSchema, Type } from 'typebox'
 import { ModelSchema, ProviderSchema, Secret, Text, TokenCount } from '../../catalog/schema.ts'
-import { MODALITIES, PROVIDER_APIS, PROVIDER_KINDS } from '../../domain/catalog.ts'
+import { MODALITIES, MODEL_TYPES, PROVIDER_APIS, PROVIDER_KINDS } from '../../domain/catalog.ts'
 import { STRATEGIES } from '../../domain/routing.ts'
 import { CHANGE, CREATE_NAMED, endpoint, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
 import { Time } from './shapes.ts'
@@ -59,11 +59,14 @@ export const CatalogModelShape = Type.Object({
   object: Type.Literal('model'),
   id: Type.String(),
   aliases: Texts,
+  type: Type.Enum([...MODEL_TYPES]),
   name: Type.String(),
   description: Type.String(),
   owned_by: Type.String(),
   context_length: Count,
   max_output_tokens: Count,
+  dimensions: nullable(Count),
+  dimensions_min: nullable(Count),
   input_modalities: Type.Array(Type.Enum([...MODALITIES])),
   media_max_tokens: Count,
   hidden_reasoning: Type.Boolean(),

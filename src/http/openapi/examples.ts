@@ -17,6 +17,18 @@ export const CHAT_REQUEST = {
   max_tokens: 200,
 } as const
 
+export const EMBEDDINGS_REQUEST = { model: 'demo/embed', input: ['A gate.', 'A toll.'] } as const
+
+export const EMBEDDINGS = {
+  object: 'list',
+  data: [
+    { object: 'embedding', index: 0, embedding: [0.25, -0.5, 0.125] },
+    { object: 'embedding', index: 1, embedding: [0.5, 0.25, -0.125] },
+  ],
+  model: 'demo/embed',
+  usage: { prompt_tokens: 6, total_tokens: 6, cost: 0.000006 },
+} as const
+
 export const CHAT_COMPLETION = {
   id: `chatcmpl-${REQUEST_ID}`,
   object: 'chat.completion',

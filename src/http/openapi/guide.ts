@@ -44,7 +44,7 @@ function rules({ keyPrefix, headerPrefix }: Brand): Readonly<Record<string, read
   return {
     Keys: [
       `Send exactly one \`Authorization: Bearer ${keyPrefix}…\` header. Cookies are never read under \`/v1\`.`,
-      'Chats need the scope `chat.completions`, models need `models.read`; introspection and usage accept any valid key.',
+      'Chats need the scope `chat.completions`, embeddings need `embeddings`, models need `models.read`; introspection and usage accept any valid key.',
       'A secret is shown once, when it is created. Only its SHA-256, its prefix and its last four characters are stored.',
       `Rotation creates a new secret. The old one works for ${GRACE_MS / 60_000} more minutes, and its responses carry \`Deprecation\` and \`Sunset\`. At most ${SECRETS_IN_GRACE_MAX} old secrets are in their grace period at the same time; an operator can end it at any time.`,
       'Revoking is final and immediate: no new request starts on any node. Running streams finish, unless the operator ends them too.',

@@ -134,6 +134,7 @@ const TAG_GROUPS = [
     name: 'API',
     tags: [
       { name: 'Chat', description: 'Chat completions, as JSON or as a stream.' },
+      { name: 'Embeddings', description: 'Vectors for texts.' },
       { name: 'Models', description: 'Available models and their prices.' },
       { name: 'Key', description: 'Status, limits and balance of the API key.' },
       { name: 'Usage', description: 'Usage records of the API key.' },

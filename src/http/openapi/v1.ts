@@ -1,5 +1,6 @@
 // The endpoints under /v1 as OpenAPI operations.
 import Type, { type TSchema } from 'typebox'
+import { EmbeddingsRequest } from '../../chat/parse-embeddings.ts'
 import { ChatRequest } from '../../chat/request-schema.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { CLIENT_REQUEST_ID_MAX, ENDPOINTS, MODEL_NAME_MAX } from '../../domain/usage.ts'
@@ -9,6 +10,7 @@ import {
   ChatChunkShape,
   ChatCompletionShape,
   ChatQuoteShape,
+  EmbeddingsShape,
   KeyIntrospectionShape,
   ModelListShape,
   ModelShape,
@@ -16,7 +18,7 @@ import {
 } from '../v1/shapes.ts'
 import type { Brand, Operation, Parameter, Paths, Response, Schema } from './document.ts'
 import { v1Errors } from './errors.ts'
-import { CHAT_COMPLETION, CHAT_REQUEST, CHAT_STREAM, MODEL } from './examples.ts'
+import { CHAT_COMPLETION, CHAT_REQUEST, CHAT_STREAM, EMBEDDINGS, EMBEDDINGS_REQUEST, MODEL } from './examples.ts'
 import { chatHeaders, v1Headers } from './headers.ts'
 import { described } from './schemas.ts'
 
@@ -40,6 +42,7 @@ export function v1Paths(brand: Brand): Paths {
   return {
     '/v1/chat/completions': { post: chatOperation(brand) },
     '/v1/chat/completions/quote': { post: quoteOperation(brand) },
+    '/v1/embeddings': { post: embeddingsOperation(brand) },
     '/v1/models': get(
       ['listModels', 'Models', 'List active models with prices', 'Requires the scope `models.read`. Sorted by id.'],
       {
@@ -213,6 +216,27 @@ function quoteOperation(brand: Brand): Operation {
     requestBody: {
       required: true,
       content: { 'application/json': { schema: described(ChatRequest), example: CHAT_REQUEST } },
+    },
+  }
+}
+
+function embeddingsOperation(brand: Brand): Operation {
+  const about: About = [
+    'createEmbeddings',
+    'Embeddings',
+    'Create embeddings',
+    'Requires the scope `embeddings` and a model of type `embedding`. Inputs that a provider does not take in one call are divided among several; they are one request and one charge.',
+  ]
+  const answer: Response = {
+    description: 'One vector for each input, in their order.',
+    headers: chatHeaders(brand),
+    content: { 'application/json': { schema: described(EmbeddingsShape), example: EMBEDDINGS } },
+  }
+  return {
+    ...v1Operation(about, [CLIENT_REQUEST_ID, explainHeader(brand)], { '200': answer, ...v1Errors(CODES, brand) }),
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: described(EmbeddingsRequest), example: EMBEDDINGS_REQUEST } },
     },
   }
 }

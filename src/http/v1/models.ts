@@ -2,7 +2,7 @@
 // version of its API.
 import { hash as digest } from 'node:crypto'
 import type { EndpointRule } from '../../admit/authorize.ts'
-import { type Model, modelNotFound } from '../../domain/catalog.ts'
+import { type Model, modelNotFound, typeOf } from '../../domain/catalog.ts'
 import { formatPrice } from '../../domain/credits.ts'
 import { isoSecond } from '../../domain/wire-time.ts'
 import type { RequestContext } from '../response.ts'
@@ -85,8 +85,15 @@ export function modelEntry(model: Model) {
     name: model.name,
     description: model.description,
     context_length: model.contextLength,
+    type: typeOf(model),
     max_output_tokens: model.maxOutputTokens,
-    architecture: { input_modalities: model.inputModalities, output_modalities: ['text'] },
+    ...(model.embedding === undefined
+      ? {}
+      : { dimensions: model.embedding.dimensions, dimensions_min: model.embedding.dimensionsMin }),
+    architecture: {
+      input_modalities: model.inputModalities,
+      output_modalities: model.embedding === undefined ? ['text'] : ['embeddings'],
+    },
     pricing: {
       currency: 'credits',
       unit: 'token',

@@ -1,5 +1,6 @@
 // The responses of /v1 as JSON Schema: the OpenAPI document and its page are made from them.
 import Type, { type TSchema } from 'typebox'
+import { MODEL_TYPES } from '../../domain/catalog.ts'
 import { FINISH_REASONS } from '../../domain/handoff.ts'
 import { REFUSALS } from '../../domain/refusal.ts'
 import { ConsideredShape, Credits, ScopeName, Time, UsageShape } from '../admin/shapes.ts'
@@ -94,6 +95,27 @@ export const ChatChunkShape = Type.Object({
   error: Type.Optional(ErrorShape.properties.error),
 })
 
+export const EmbeddingsShape = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(
+    Type.Object({
+      object: Type.Literal('embedding'),
+      index: Count,
+      embedding: Type.Union([
+        Type.Array(Type.Number()),
+        Type.String(said('With `encoding_format: base64`: 32-bit floats, little-endian.')),
+      ]),
+    }),
+  ),
+  model: ServedModel,
+  usage: Type.Object({
+    prompt_tokens: Count,
+    total_tokens: Count,
+    cost: CompletionUsageShape.properties.cost,
+  }),
+  metadata: Type.Optional(Metadata),
+})
+
 const Price = Type.String(said('Credits as a decimal string.'))
 
 export const ModelShape = Type.Object({
@@ -104,7 +126,12 @@ export const ModelShape = Type.Object({
   name: Type.String(),
   description: Type.String(),
   context_length: Type.Integer(said('Tokens.')),
-  max_output_tokens: Type.Integer(said('Tokens.')),
+  type: Type.Enum([...MODEL_TYPES]),
+  max_output_tokens: Type.Integer(said('Tokens; 0 for a model that embeds.')),
+  dimensions: Type.Optional(Type.Integer(said('The size of the vectors, for a model that embeds.'))),
+  dimensions_min: Type.Optional(
+    nullable(Type.Integer(said('The smallest `dimensions` that may be requested; null: the size is fixed.'))),
+  ),
   architecture: Type.Object({
     input_modalities: Type.Array(Type.String()),
     output_modalities: Type.Array(Type.String()),

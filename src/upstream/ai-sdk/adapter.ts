@@ -4,23 +4,25 @@ import type { LanguageModelV4StreamPart, SharedV4Warning } from '@ai-sdk/provide
 import type { Credential, Provider } from '../../domain/catalog.ts'
 import type { Chat } from '../../domain/chat.ts'
 import { Failure } from '../../domain/failure.ts'
-import type { AnswerListener } from '../../domain/handoff.ts'
+import type { AnswerListener, Whole } from '../../domain/handoff.ts'
 import type { SdkKind } from '../../domain/presets.ts'
 import { storable } from '../../domain/usage.ts'
 import { memoize } from '../../lib/memoize.ts'
 import type { Adapter, UpstreamRequest } from '../adapter.ts'
+import { sharedMemory } from '../embedding-answer.ts'
 import type { WireBounds, WireNeeds } from '../openai/adapter.ts'
 import type { Unsaid } from '../openai/error.ts'
 import type { AnswerReservation } from '../response-memory.ts'
+import { embed } from './embed.ts'
 import { failureOfSaying, failureOfSdk, isUnknownShape } from './error.ts'
-import { sdkModel } from './models.ts'
+import { sdkEmbeddingModel, sdkModel } from './models.ts'
 import { callOptions, ignoredBy } from './request.ts'
 import { partReader, wholeOf } from './response.ts'
 import { sdkWire } from './wire.ts'
 
 export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds, needs: WireNeeds): Adapter {
   const wire = sdkWire(provider, kind, bounds, needs)
-  const sdk: Sdk = { provider, kind, wire }
+  const sdk: Sdk = { provider, kind, wire, clock: needs.clock }
   // A package's warnings about settings that this model does not accept.
   const warned = memoize((_: Chat): string[] => [])
 
@@ -28,22 +30,37 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
     provider,
     call(upstreamRequest, listener) {
       const stop = new AbortController()
-      const state = { paused: false, over: false, isSent: false, upstreamId: null as string | null, go: () => {} }
+      const state: Speaking = {
+        paused: false,
+        over: false,
+        isSent: false,
+        isAnswered: false,
+        upstreamId: null,
+        go: () => {},
+      }
       const end = (failure: Failure | undefined) => {
         if (state.over) return
         state.over = true
         listener.end(failure)
       }
       const reservations: AnswerReservation[] = []
+      const isEmbedding = upstreamRequest.chat.embedding !== undefined
+      const shared = isEmbedding ? sharedMemory(needs.memory) : undefined
+      const release = () => {
+        for (const reservation of reservations) reservation.release()
+      }
       const reserveMemory = (resume: () => void) => {
-        const reservation = needs.memory.open(upstreamRequest.accountId, resume)
+        const reservation = (shared ?? needs.memory).open(upstreamRequest.accountId, resume)
         reservations.push(reservation)
         return reservation
       }
       const note = (warnings: readonly SharedV4Warning[]) => warned(upstreamRequest.chat).push(...unsupported(warnings))
       speak(sdk, upstreamRequest, listener, state, { signal: stop.signal, note, reserveMemory })
         .then(
-          () => end(undefined),
+          () => {
+            shared?.complete()
+            end(undefined)
+          },
           error => {
             end(failureOfSdk(error, wire.unsaid(upstreamRequest.credential)))
             stop.abort()
@@ -51,9 +68,11 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
         )
         .catch(needs.onBug)
         .finally(() => {
-          for (const reservation of reservations) reservation.release()
+          // Vectors are kept until they were sent.
+          if (!isEmbedding || !state.isAnswered) release()
         })
       return {
+        ...(isEmbedding ? { reservation: () => ({ release }) } : {}),
         pause() {
           state.paused = true
         },
@@ -75,7 +94,12 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
   }
 }
 
-type Sdk = { readonly provider: Provider; readonly kind: SdkKind; readonly wire: ReturnType<typeof sdkWire> }
+type Sdk = {
+  readonly provider: Provider
+  readonly kind: SdkKind
+  readonly wire: ReturnType<typeof sdkWire>
+  readonly clock: WireNeeds['clock']
+}
 
 type CallNeeds = {
   readonly signal: AbortSignal
@@ -83,7 +107,15 @@ type CallNeeds = {
   readonly reserveMemory: (resume: () => void) => AnswerReservation
 }
 
-type Speaking = { paused: boolean; over: boolean; isSent: boolean; upstreamId: string | null; go: () => void }
+type Speaking = {
+  paused: boolean
+  over: boolean
+  isSent: boolean
+  // A whole answer was passed on.
+  isAnswered: boolean
+  upstreamId: string | null
+  go: () => void
+}
 
 async function speak(
   sdk: Sdk,
@@ -94,6 +126,13 @@ async function speak(
 ): Promise<void> {
   const { provider, kind, wire } = sdk
   const say = <Said>(work: () => Said) => sayable(work, state, wire.unsaid(upstreamRequest.credential))
+  if (upstreamRequest.chat.embedding !== undefined) {
+    const whole = await say(() => embedding(sdk, noting(upstreamRequest, state), call))
+    if (state.over) return
+    state.isAnswered = true
+    listener.whole(whole)
+    return
+  }
   const options = await say(() => ({ ...callOptions(upstreamRequest, provider, kind), abortSignal: call.signal }))
   const model = await modelFor(sdk, noting(upstreamRequest, state), call)
   if (upstreamRequest.chat.stream) {
@@ -106,6 +145,27 @@ async function speak(
   call.note(result.warnings)
   state.upstreamId = idOf(result.response?.id ?? ownIdOf(result.response?.body))
   listener.whole(wholeOf(result, kind))
+}
+
+// Each call has a model of its own, since its time is what the others have left.
+function embedding(
+  { provider, kind, wire, clock }: Sdk,
+  upstreamRequest: UpstreamRequest,
+  call: CallNeeds,
+): Promise<Whole> {
+  const { signal, reserveMemory } = call
+  const startedMs = clock.monotonic()
+  const credential = needed(upstreamRequest.credential)
+  return embed(upstreamRequest, {
+    provider,
+    kind,
+    signal,
+    async model() {
+      const totalMsMax = Math.max(1, upstreamRequest.totalMsMax - (clock.monotonic() - startedMs))
+      const send = await wire.send({ ...upstreamRequest, totalMsMax }, credential, signal, reserveMemory)
+      return sdkEmbeddingModel(kind, { provider, credential, model: upstreamRequest.model, send })
+    },
+  })
 }
 
 async function modelFor(
@@ -151,8 +211,8 @@ function noting(upstreamRequest: UpstreamRequest, state: Speaking): UpstreamRequ
   return {
     ...upstreamRequest,
     onSent() {
+      if (!state.isSent) upstreamRequest.onSent()
       state.isSent = true
-      upstreamRequest.onSent()
     },
   }
 }

@@ -8,13 +8,20 @@ import { memoize } from '../../lib/memoize.ts'
 import { withoutTrailing } from '../../lib/text.ts'
 import type { Adapter, UpstreamRequest } from '../adapter.ts'
 import type { ConnectionLimit } from '../connection-limit.ts'
-import { type HttpClientRequest, headerLines, type ResponseHandler, type ResponseStream } from '../http-client.ts'
+import {
+  type HttpClient,
+  type HttpClientRequest,
+  headerLines,
+  type ResponseHandler,
+  type ResponseStream,
+} from '../http-client.ts'
 import type { LargeAnswers } from '../large-answers.ts'
 import { type Network, openClient } from '../open-client.ts'
 import { type ErrorBody, errorBody, unlikeAnswer } from '../response-head.ts'
 import type { AnswerMemory } from '../response-memory.ts'
+import { embedder, embeddingsPath } from './embed.ts'
 import { failureOfStatus, type Unsaid } from './error.ts'
-import { type JsonReaderBounds, jsonReader } from './json-reader.ts'
+import { type JsonReaderBounds, jsonReader, type WholeSetup } from './json-reader.ts'
 import { type Reader, type ReaderBounds, streamReader } from './readers.ts'
 import { requestWriter } from './request.ts'
 import { apiFor } from './responses/api.ts'
@@ -53,10 +60,19 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     setup: { ...bounds, unsaid: [url.host, credential.secret] },
   }))
   const unknown = { head: '', setup: { ...bounds, unsaid: [url.host] } }
+  const embedded = embedder(provider, {
+    ...needs,
+    path: pathOf(url, provider, embeddingsPath(provider.quirks.path)),
+    bodyOf: requests.embeddingBody,
+    setupFor,
+    requestOf,
+    whole,
+  })
 
   return {
     provider,
     call(upstreamRequest, listener) {
+      if (upstreamRequest.chat.embedding !== undefined) return embedded(upstreamRequest, listener)
       return upstreamRequest.chat.stream ? streamed(upstreamRequest, listener) : atOnce(upstreamRequest, listener)
     },
     ignored(chat, model) {
@@ -84,57 +100,81 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
 
   function atOnce(upstreamRequest: UpstreamRequest, listener: AnswerListener): UpstreamStream {
     const { head, setup } = setupFor(upstreamRequest)
-    const state = { upstreamId: null as string | null }
-    let stream: ResponseStream | undefined
-    const abort = () => stream?.abort()
     const { chat, model } = upstreamRequest
     const api = apiFor(provider, chat, model)
     const isChat = chat.dialect === 'chat' && api === 'chat'
     const read = (text: string, unsaid: Unsaid) => readResponse(text, unsaid, api === 'passthrough')
     const readerSetup = { ...(isChat ? setup : onEventLoop(setup)), ...(api === 'chat' ? {} : { read }) }
-    const reader = jsonReader(listener, readerSetup, state, {
-      accountId: upstreamRequest.accountId,
-      memory: needs.memory,
-      large: needs.large,
-      pause: () => stream?.pause(),
-      resume: () => stream?.resume(),
-      abort,
-    })
     const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteJsonMs)
-    stream = client.send(request, byStatus(reader, listener, abort, undefined, setup.unsaid))
-    const { pause, resume } = stream
-    return {
-      pause,
-      resume() {
-        if (!reader.isWaiting()) resume()
-      },
-      abort() {
-        abort()
-        reader.abandon()
-      },
-      reservation: reader.reservation,
-      upstreamId: () => state.upstreamId,
-    }
+    return whole(request, listener, { readerSetup, memory: needs.memory })
+  }
+
+  function whole(request: HttpClientRequest, listener: AnswerListener, setup: WholeSetup): UpstreamStream {
+    return sendWhole(request, listener, setup, { client, large: needs.large })
+  }
+
+  function messageOf(upstreamRequest: UpstreamRequest): Pick<HttpClientRequest, 'path' | 'body'> {
+    const { chat, model } = upstreamRequest
+    const api = apiFor(provider, chat, model)
+    return api === 'chat'
+      ? { path: path(model), body: requests.body(upstreamRequest) }
+      : { path: responsesPath(model), body: responses.body(upstreamRequest, api === 'passthrough') }
   }
 
   function setupFor({ credential }: UpstreamRequest) {
     return credential === undefined ? unknown : known(credential)
   }
 
-  function requestOf(upstreamRequest: UpstreamRequest, head: string, firstByteMs: number): HttpClientRequest {
-    const { chat, model } = upstreamRequest
-    const api = apiFor(provider, chat, model)
+  function requestOf(
+    upstreamRequest: UpstreamRequest,
+    head: string,
+    firstByteMs: number,
+    own?: Pick<HttpClientRequest, 'path' | 'body'>,
+  ): HttpClientRequest {
     return {
       requestId: upstreamRequest.requestId,
       accountId: upstreamRequest.accountId,
-      path: api === 'chat' ? path(model) : responsesPath(model),
       head,
-      body: api === 'chat' ? requests.body(upstreamRequest) : responses.body(upstreamRequest, api === 'passthrough'),
+      ...(own ?? messageOf(upstreamRequest)),
       firstByteMs,
       totalMs: Math.min(provider.timeouts.totalMs, upstreamRequest.totalMsMax),
       silence: upstreamRequest.silence,
       onSent: upstreamRequest.onSent,
     }
+  }
+}
+
+// A call whose answer is read as a whole.
+function sendWhole(
+  request: HttpClientRequest,
+  listener: AnswerListener,
+  { readerSetup, memory }: WholeSetup,
+  { client, large }: { readonly client: HttpClient; readonly large: LargeAnswers },
+): UpstreamStream {
+  const state = { upstreamId: null as string | null }
+  let stream: ResponseStream | undefined
+  const abort = () => stream?.abort()
+  const reader = jsonReader(listener, readerSetup, state, {
+    accountId: request.accountId,
+    memory,
+    large,
+    pause: () => stream?.pause(),
+    resume: () => stream?.resume(),
+    abort,
+  })
+  stream = client.send(request, byStatus(reader, listener, abort, undefined, readerSetup.unsaid))
+  const { pause, resume } = stream
+  return {
+    pause,
+    resume() {
+      if (!reader.isWaiting()) resume()
+    },
+    abort() {
+      abort()
+      reader.abandon()
+    },
+    reservation: reader.reservation,
+    upstreamId: () => state.upstreamId,
   }
 }
 

@@ -5,6 +5,7 @@ import type { AnswerListener } from '../../domain/handoff.ts'
 import { guardText } from '../../lib/json-guard.ts'
 import type { LargeAnswers } from '../large-answers.ts'
 import type { AnswerMemory, AnswerReservation } from '../response-memory.ts'
+import { readEmbeddings, type WantedVectors } from './embeddings.ts'
 import type { Unsaid } from './error.ts'
 import { DEPTH_MAX, invalidResponse, readWhole } from './response.ts'
 
@@ -21,11 +22,19 @@ export type JsonReaderSetup = JsonReaderBounds & {
   readonly unsaid: Unsaid
   // For an answer in another dialect than OpenAI's, which is read on the event loop.
   readonly read?: typeof readWhole
+  // For embeddings, which are passed on as bytes.
+  readonly vectors?: WantedVectors | undefined
+}
+
+// A call whose answer is read as a whole.
+export type WholeSetup = {
+  readonly readerSetup: JsonReaderSetup
+  readonly memory: Pick<AnswerMemory, 'open'>
 }
 
 export type JsonReaderNeeds = {
   readonly accountId: string
-  readonly memory: AnswerMemory
+  readonly memory: Pick<AnswerMemory, 'open'>
   readonly large: LargeAnswers
   pause(): void
   resume(): void
@@ -77,6 +86,10 @@ export function jsonReader(
 
   function readInline(): void {
     try {
+      if (setup.vectors !== undefined) {
+        readVectors(setup.vectors)
+        return
+      }
       const text = textOf(body)
       const verdict = guardText(text, { depthMax: DEPTH_MAX, membersMax: setup.answerInlineMembersMax })
       if (verdict === 'too_many') {
@@ -95,8 +108,17 @@ export function jsonReader(
     }
   }
 
+  function readVectors(vectors: WantedVectors): void {
+    const { id, written, usage } = readEmbeddings(Buffer.concat(segmentsOf(body)), vectors, setup.unsaid)
+    body.pieces = []
+    state.upstreamId = id
+    listener.whole({ choices: [], embeddings: [written], usage, fingerprint: undefined })
+    end(undefined)
+  }
+
   function readLarge(): void {
-    const job = { segments: ownSegments(segmentsOf(body)), unsaid: setup.unsaid }
+    const { unsaid, vectors } = setup
+    const job = { segments: ownSegments(segmentsOf(body)), unsaid, vectors }
     body.pieces = []
     inThread = true
     needs.large.read(job, needs.accountId, read => {
@@ -106,7 +128,8 @@ export function jsonReader(
       if (read instanceof Failure) return end(read)
       state.upstreamId = read.id
       const { choices, usage, fingerprint } = read
-      listener.whole({ choices, written: body.written, usage, fingerprint })
+      const parts = vectors === undefined ? { written: body.written } : { embeddings: body.written }
+      listener.whole({ choices, ...parts, usage, fingerprint })
       end(undefined)
     })
   }

@@ -1,7 +1,7 @@
 // The request to a provider that speaks OpenAI's protocol: the caller's fields except those that this provider refuses, under the
 // names that it knows. What does not depend on the chat is computed once per provider.
 import type { Provider } from '../../domain/catalog.ts'
-import type { Chat } from '../../domain/chat.ts'
+import type { Chat, Embedding } from '../../domain/chat.ts'
 import type { Message, Part } from '../../domain/prompt.ts'
 import { isKnownToReason } from '../../domain/reasoning.ts'
 import { isRawJson } from '../../lib/raw-json.ts'
@@ -9,6 +9,8 @@ import type { UpstreamRequest } from '../adapter.ts'
 
 export type RequestWriter = {
   body(upstreamRequest: UpstreamRequest): string
+  // Of one call for embeddings.
+  embeddingBody(upstreamRequest: UpstreamRequest, inputs: Embedding['inputs']): string
   // Names of the caller's fields that were left out.
   ignored(chat: Chat): readonly string[]
 }
@@ -71,6 +73,18 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
         if (quirks.streamOptions) fields.stream_options = { include_usage: true }
       }
       return `${JSON.stringify(fields).slice(0, -1)},"messages":${messages(chat)}}`
+    },
+    embeddingBody({ chat, model, vectors, identifiers }, inputs) {
+      const fields: Record<string, unknown> = {
+        model,
+        // The caller's, so that vectors can be passed on unchanged.
+        encoding_format: chat.embedding?.encoding,
+        dimensions: vectors?.isResizable ? vectors.dimensions : undefined,
+        user: identifiers.user,
+      }
+      for (const name of leftOut) if (fields[name] !== undefined) fields[name] = undefined
+      for (const name of passthrough) if (chat.extras.has(name)) fields[name] = chat.extras.get(name)
+      return JSON.stringify({ ...fields, input: inputs })
     },
     ignored(chat) {
       const isSaid = (name: string) => passthrough.includes(name) || (name === 'thinking' && reasoned.has(chat))

@@ -98,7 +98,7 @@ test('SIGHUP does the same, and an invalid file changes nothing either way', asy
     const line = gateway.logs.find(each => /rejected/.test(String(each.msg)))
     assert.deepEqual([line?.level, /turnpike\.yaml:2/.test(String(line?.err))], ['error', true])
     assert.deepEqual([byCommand.code, byApi.status], [2, 400])
-    assert.match(byCommand.stderr, /turnpike\.yaml:2:\d+: .*models\[0\]\.max_output_tokens: is missing/)
+    assert.match(byCommand.stderr, /turnpike\.yaml:2:\d+: .*models\[0\]\.pricing: is missing/)
     assert.equal((await gateway.chat()).status, 200)
     assert.equal((await listed(gateway, 'test/m1'))?.pricing.prompt, '0.000005')
   })

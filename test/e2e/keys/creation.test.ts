@@ -27,7 +27,7 @@ test('a new key has the defaults, and its secret is shown only once', async t =>
       object: 'key',
       name: 'plain',
       status: 'active',
-      scopes: ['chat.completions', 'models.read'],
+      scopes: ['chat.completions', 'embeddings', 'models.read'],
       ip_allowlist: [],
       rpm_limit: 300,
       daily_limit: 10_000,

@@ -48,7 +48,7 @@ test('a removed variable, or detection switched off, removes the models', async 
 
   assert.ok(first.some(name => name.startsWith('groq/')) && first.includes('openai/gpt-4o-mini'))
   assert.ok(!second.some(name => name.startsWith('groq/')) && second.includes('openai/gpt-4o-mini'))
-  assert.deepEqual(third, ['demo/echo'])
+  assert.deepEqual(third, ['demo/echo', 'demo/embed'])
 })
 
 test("an operator's provider of the same name is not replaced by detection", async () => {

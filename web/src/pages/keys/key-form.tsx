@@ -9,6 +9,7 @@ import { readDecimal } from '../../format/decimals.ts'
 
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   'chat.completions': 'chat and quotes',
+  embeddings: 'embeddings',
   'models.read': 'list models',
 }
 const SCOPES = Object.keys(SCOPE_LABELS) as Scope[]

@@ -1,0 +1,95 @@
+// Vectors as OpenAI writes them: a JSON list of numbers, or the base64 of little-endian 32-bit floats. Pure.
+
+// The entries of a list of embeddings, without its brackets, from vectors in JSON. In memory of its own, which can be transferred
+// to another thread.
+export function vectorItems(vectors: readonly Uint8Array[], from: number): Uint8Array {
+  const heads = vectors.map((_, at) => `${at === 0 ? '' : ','}{"object":"embedding","index":${from + at},"embedding":`)
+  const bytes = vectors.reduce((sum, { length }, at) => sum + (heads[at] as string).length + length + 1, 0)
+  const whole = Buffer.allocUnsafeSlow(bytes)
+  let end = 0
+  for (const [at, vector] of vectors.entries()) {
+    end += whole.write(heads[at] as string, end, 'latin1')
+    whole.set(vector, end)
+    end += vector.length
+    whole[end++] = CLOSE
+  }
+  return whole
+}
+
+const CLOSE = 0x7d
+
+export function writeVector(numbers: readonly number[], encoding: 'float' | 'base64'): Uint8Array {
+  if (!numbers.every(Number.isFinite)) throw new NotVector('a value is not finite')
+  return Buffer.from(encoding === 'float' ? JSON.stringify(numbers) : `"${base64Of(Float32Array.from(numbers))}"`)
+}
+
+export class NotVector extends Error {
+  override readonly name = 'NotVector'
+}
+
+// The number of values in a JSON list that was found to be well-formed; undefined if one is not a number.
+export function floatsIn(bytes: Uint8Array, from: number, to: number): number | undefined {
+  let commas = 0
+  let digits = 0
+  for (let at = from + 1; at < to - 1; at++) {
+    const kind = KINDS[bytes[at] as number] as number
+    if (kind === OTHER) return undefined
+    if (kind === COMMA) commas += 1
+    else if (kind === DIGIT) digits = 1
+  }
+  return digits === 0 ? 0 : commas + 1
+}
+
+const OTHER = 0
+const DIGIT = 1
+const COMMA = 2
+const BESIDE = 3
+const KINDS = new Uint8Array(256)
+for (const code of Buffer.from('0123456789')) KINDS[code] = DIGIT
+for (const code of Buffer.from('+-.eE \t\r\n')) KINDS[code] = BESIDE
+KINDS[0x2c] = COMMA
+
+// Whether a range has only the characters of base64.
+export function isBase64(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (ALPHABET[bytes[at] as number] === 0) return false
+  return true
+}
+
+const ALPHABET = new Uint8Array(256)
+for (const code of Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=')) ALPHABET[code] = 1
+
+export function base64OfText(list: string): string {
+  return base64Of(Float32Array.from(JSON.parse(list) as number[]))
+}
+
+// The size and, on demand, the text of a vector; undefined as size if it is not one.
+export function textOfBase64(base64: string): { readonly length: number | undefined; text(): string } {
+  const bytes = Buffer.from(base64, 'base64')
+  const isWhole = bytes.length > 0 && bytes.length % 4 === 0 && BASE64.test(base64)
+  return {
+    length: isWhole ? bytes.length / 4 : undefined,
+    text() {
+      const floats = floatsOf(bytes)
+      if (!floats.every(Number.isFinite)) throw new NotVector('a value is not finite')
+      return `[${floats.join(',')}]`
+    },
+  }
+}
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
+
+function base64Of(floats: Float32Array): string {
+  return littleEndian(Buffer.from(floats.buffer, floats.byteOffset, floats.byteLength)).toString('base64')
+}
+
+function floatsOf(bytes: Buffer): Float32Array {
+  // A copy, since a view needs an aligned offset.
+  const own = littleEndian(Buffer.from(bytes))
+  return new Float32Array(new Uint8Array(own).buffer)
+}
+
+const IS_LITTLE = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
+
+function littleEndian(bytes: Buffer): Buffer {
+  return IS_LITTLE ? bytes : Buffer.from(bytes).swap32()
+}
