@@ -8,7 +8,7 @@ export type ChatBody = {
   readonly n: number
   readonly promptTokens: number
   // The path that was called decides the dialect of the answer.
-  readonly isMessages?: boolean
+  readonly dialect?: 'messages' | 'responses'
 }
 
 export function readChatBody(body: unknown): ChatBody {
@@ -17,7 +17,9 @@ export function readChatBody(body: unknown): ChatBody {
     model: typeof fields.model === 'string' ? fields.model : '',
     stream: fields.stream === true,
     includeUsage: asRecord(fields.stream_options).include_usage === true,
-    outputCap: firstNumber(fields.max_completion_tokens, fields.max_tokens) ?? Number.POSITIVE_INFINITY,
+    outputCap:
+      firstNumber(fields.max_completion_tokens, fields.max_tokens, fields.max_output_tokens) ??
+      Number.POSITIVE_INFINITY,
     n: firstNumber(fields.n) ?? 1,
     promptTokens: countPromptTokens(body),
   }
@@ -25,9 +27,13 @@ export function readChatBody(body: unknown): ChatBody {
 
 // One token per word, and three around each message: no real tokenizer, but exact and easy to predict in a test.
 function countPromptTokens(body: unknown): number {
-  const messages = asRecord(body).messages
+  const { messages = inputOf(asRecord(body).input) } = asRecord(body)
   if (!Array.isArray(messages)) return 0
   return messages.reduce<number>((sum, message) => sum + 3 + countWords(textOf(asRecord(message).content)), 0)
+}
+
+function inputOf(input: unknown): unknown {
+  return typeof input === 'string' ? [{ content: input }] : input
 }
 
 function textOf(content: unknown): string {

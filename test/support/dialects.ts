@@ -101,14 +101,66 @@ const messages: Dialect = {
 // A provider that speaks the dialect gets the request as it is.
 const passedThrough: Dialect = { ...messages, name: 'messages, passed through', model: 'test/claude' }
 
-export const DIALECTS: readonly Dialect[] = [chat, messages, passedThrough]
+const responses: Dialect = {
+  name: 'responses, translated',
+  endpoint: 'responses',
+  path: '/v1/responses',
+  model: 'test/m1',
+  body(words, { stream, maxTokens } = {}) {
+    return {
+      model: this.model,
+      input: words,
+      ...(maxTokens === undefined ? {} : { max_output_tokens: maxTokens }),
+      ...(stream ? { stream } : {}),
+    }
+  },
+  text(body) {
+    const items = body.output as { content?: { text?: string }[] }[]
+    return items.flatMap(({ content = [] }) => content.map(({ text }) => text ?? '')).join('')
+  },
+  counts(body) {
+    const usage = body.usage as Record<string, number>
+    return [usage.input_tokens ?? 0, usage.output_tokens ?? 0]
+  },
+  error: body => errorOf(body),
+  stream(raw) {
+    const events = dataOf(raw).map(parsed)
+    const last = events.at(-1)
+    const { error } = (last?.response ?? {}) as { error?: { metadata: { code: string } } | null }
+    return {
+      text: events.map(({ type, delta }) => (type === 'response.output_text.delta' ? String(delta) : '')).join(''),
+      cost: costIn(raw),
+      errorCode: error?.metadata.code,
+      complete: ['response.completed', 'response.incomplete', 'response.failed'].includes(String(last?.type)),
+    }
+  },
+  keepAlive: ': keep-alive\n',
+}
+
+const responsesPassed: Dialect = { ...responses, name: 'responses, passed through', model: 'test/gpt' }
+
+// A chat caller on a provider that has only the Responses API.
+const chatOnResponses: Dialect = { ...chat, name: 'chat, translated to responses', model: 'test/gpt' }
+
+export const DIALECTS: readonly Dialect[] = [
+  ...[chat, messages, passedThrough],
+  ...[responses, responsesPassed, chatOnResponses],
+]
 
 // A model for each row of the table, all served by one scripted upstream.
 export function dialectConfig(upstreamUrl: string): Fields {
   const own = { id: 'claude', kind: 'anthropic', base_url: upstreamUrl }
   return {
-    providers: [standardProvider(upstreamUrl), standardProvider(upstreamUrl, own)],
-    models: [standardModel(), standardModel({ id: 'test/claude', targets: [{ provider: 'claude', model: 'm1' }] })],
+    providers: [
+      standardProvider(upstreamUrl),
+      standardProvider(upstreamUrl, own),
+      standardProvider(upstreamUrl, { id: 'gpt', api: 'responses' }),
+    ],
+    models: [
+      standardModel(),
+      standardModel({ id: 'test/claude', targets: [{ provider: 'claude', model: 'm1' }] }),
+      standardModel({ id: 'test/gpt', targets: [{ provider: 'gpt', model: 'm1' }] }),
+    ],
   }
 }
 

@@ -2,10 +2,11 @@
 import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { ChatBody } from './chat-body.ts'
-import { completionText, count, promptTokensOf, streamPieces } from './completion-parts.ts'
+import { completionText, count, type Piece, promptTokensOf, streamPieces } from './completion-parts.ts'
 import type { JournalEntry } from './upstream-journal.ts'
 import { messagePieces, messageText } from './upstream-messages.ts'
 import type { Plan } from './upstream-plan.ts'
+import { responsePieces, responseText } from './upstream-responses.ts'
 import type { Wire } from './upstream-wire.ts'
 
 const EVENT_STREAM = 'text/event-stream'
@@ -65,7 +66,7 @@ async function sendCompletion(
 ): Promise<void> {
   entry.tokens.prompt = promptTokensOf(plan, chat)
   const text = completionText(plan, chat, entry.tokens)
-  await sendWhole(chat.isMessages ? messageText(text) : text, status, plan, wire)
+  await sendWhole(wholeText(text, chat), status, plan, wire)
 }
 
 async function sendStream(status: number, chat: ChatBody, entry: JournalEntry, plan: Plan, wire: Wire): Promise<void> {
@@ -76,11 +77,10 @@ async function sendStream(status: number, chat: ChatBody, entry: JournalEntry, p
   if (plan.emptyLines !== undefined) await wire.write((plan.eol ?? '\n').repeat(plan.emptyLines))
   if (plan.endlessLine !== undefined) await sendEndlessLine(plan.endlessLine, wire)
 
-  const pieces = streamPieces(plan, chat)
-  for (const piece of chat.isMessages ? messagePieces(pieces, promptTokensOf(plan, chat)) : pieces) {
+  for (const piece of dialectPieces(plan, chat)) {
     if (piece.produces !== undefined && entry.chunks === 0 && (await breaksOff(0, plan, wire))) return
     if (piece.produces !== undefined && entry.chunks > 0) await wire.sleep(plan.chunkDelayMs)
-    await wire.write(chat.isMessages ? piece.json : frameText(piece.json, entry.chunks, plan))
+    await wire.write(chat.dialect === undefined ? frameText(piece.json, entry.chunks, plan) : piece.json)
     if (piece.produces === undefined) continue
 
     count(entry.tokens, piece.produces)
@@ -88,7 +88,18 @@ async function sendStream(status: number, chat: ChatBody, entry: JournalEntry, p
     if (entry.chunks === 1) await sendOddities(plan, wire)
     if (await breaksOff(entry.chunks, plan, wire)) return
   }
-  if (!chat.isMessages) await sendDone(plan.done ?? 'normal', plan, wire)
+  if (chat.dialect === undefined) await sendDone(plan.done ?? 'normal', plan, wire)
+}
+
+function wholeText(text: string, { dialect }: ChatBody): string {
+  if (dialect === 'messages') return messageText(text)
+  return dialect === 'responses' ? responseText(text) : text
+}
+
+function dialectPieces(plan: Plan, chat: ChatBody): Iterable<Piece> {
+  const pieces = streamPieces(plan, chat)
+  if (chat.dialect === 'messages') return messagePieces(pieces, promptTokensOf(plan, chat))
+  return chat.dialect === 'responses' ? responsePieces(pieces) : pieces
 }
 
 // The plan after its first content chunk.

@@ -10,6 +10,8 @@ import type { Plan } from './upstream-plan.ts'
 import { answer } from './upstream-response.ts'
 import { openWire } from './upstream-wire.ts'
 
+const DIALECTS = ['messages', 'responses'] as const
+
 export type Behaviour = Plan | ((entry: JournalEntry) => Plan | Promise<Plan>)
 
 // The first of these that exists decides about a request: the queue of `next`, the script of its model, the default.
@@ -55,9 +57,9 @@ export async function startUpstream(port = 0): Promise<Upstream> {
     const chosen = queue.shift() ?? byModel.get(entry.model) ?? fallback
     entry.plan = typeof chosen === 'function' ? await chosen(entry) : chosen
     const { socket } = req
-    const isMessages = entry.path.endsWith('/messages')
+    const dialect = DIALECTS.find(name => entry.path.endsWith(`/${name}`))
     const chat = readChatBody(entry.body)
-    const asked = isMessages ? { ...chat, isMessages, includeUsage: true } : chat
+    const asked = dialect === undefined ? chat : { ...chat, dialect, includeUsage: true }
     await answer(entry.plan, asked, entry, openWire(entry.plan, entry, res))
     if (entry.plan.closeAfterMs !== undefined) {
       await setTimeout(entry.plan.closeAfterMs)
