@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { after } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { DASHBOARD, isCurrent } from '../../bin/freshness.js'
@@ -30,12 +31,26 @@ export function hasBrowser(): boolean {
   return false
 }
 
+let launched: Promise<Browser> | undefined
+after(async () => (await launched)?.close())
+
+// One Chromium for all tests of a file: starting it costs more than most tests. At the end of a test its pages and profiles are
+// closed.
 export async function openBrowser(): Promise<Browser & AsyncDisposable> {
+  launched ??= launch()
+  const browser = await launched
+  return Object.assign(browser, {
+    async [Symbol.asyncDispose]() {
+      await Promise.all(browser.contexts().map(context => context.close()))
+    },
+  })
+}
+
+async function launch(): Promise<Browser> {
   const executablePath = binary()
   if (executablePath === undefined) throw new Error('Chromium is not installed')
   buildDashboard()
-  const browser = await chromium.launch({ executablePath, args: ARGS })
-  return Object.assign(browser, { [Symbol.asyncDispose]: () => browser.close() })
+  return chromium.launch({ executablePath, args: ARGS })
 }
 
 export type Screen = 'desktop' | 'phone'
