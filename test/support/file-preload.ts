@@ -1,6 +1,7 @@
 // Loaded before every test file. A test that timed out is not stopped: whatever it waits for keeps the file's process
 // alive, and the run would never end. At its end the file reports its processor time.
 import { readFileSync, writeSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
 
 const FILE_MS_MAX = 600_000
 
@@ -10,8 +11,9 @@ const timer = setTimeout(() => {
 }, FILE_MS_MAX)
 timer.unref()
 
+// A thread loads this file too, and ends before the process.
 process.once('exit', () => {
-  if (process.platform === 'linux') writeSync(2, `\ncpu seconds ${cpuSeconds()}\n`)
+  if (isMainThread && process.platform === 'linux') writeSync(2, `\ncpu seconds ${cpuSeconds()}\n`)
 })
 
 // User and system time of this process and of its ended children, in hundredths of a second: see proc(5).
