@@ -1,6 +1,8 @@
-// The Vercel AI SDK with its provider for OpenAI-compatible servers.
+// The Vercel AI SDK with its providers for OpenAI-compatible servers, for OpenAI (Responses) and for Anthropic (Messages).
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { createAnthropic } from '@ai-sdk/anthropic'
+import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateText, isStepCount, jsonSchema, RetryError, streamText, tool } from 'ai'
 import {
@@ -15,11 +17,24 @@ import {
 
 const prompt = 'Say hello'
 
-test('the AI SDK works unchanged', async t => {
+type Settings = { readonly baseURL: string; readonly apiKey: string; readonly fetch: typeof globalThis.fetch }
+
+const PROVIDERS = {
+  'chat completions': (settings: Settings) =>
+    createOpenAICompatible({ name: 'turnpike', includeUsage: true, ...settings })(MODEL),
+  Responses: (settings: Settings) => createOpenAI(settings).responses(MODEL),
+  Messages: (settings: Settings) => createAnthropic(settings)(MODEL),
+} as const
+
+for (const [dialect, open] of Object.entries(PROVIDERS)) {
+  test(`the AI SDK works unchanged with ${dialect}`, t => worksUnchanged(t, open))
+}
+
+async function worksUnchanged(t: TestContext, open: (typeof PROVIDERS)[keyof typeof PROVIDERS]): Promise<void> {
   await using fixture = await openClientFixture()
-  const provider = (apiKey: string, fetch: typeof globalThis.fetch = globalThis.fetch) =>
-    createOpenAICompatible({ name: 'turnpike', baseURL: fixture.baseUrl, apiKey, fetch, includeUsage: true })
-  const model = provider(fixture.key)(MODEL)
+  const modelWith = (apiKey: string, fetch: typeof globalThis.fetch = globalThis.fetch) =>
+    open({ baseURL: fixture.baseUrl, apiKey, fetch })
+  const model = modelWith(fixture.key)
 
   await t.test('a JSON call gives the text, the usage and the headers', async () => {
     const { text, usage, response } = await generateText({ model, prompt })
@@ -65,10 +80,8 @@ test('the AI SDK works unchanged', async t => {
   await t.test('refusals are errors with their status and message, and are not retried', async () => {
     const counted = countingFetch()
 
-    const unauthorized = await failureOf(generateText({ model: provider(WRONG_KEY, counted.fetch)(MODEL), prompt }))
-    const tooHot = await failureOf(
-      generateText({ model: provider(fixture.key, counted.fetch)(MODEL), prompt, topP: 3 }),
-    )
+    const unauthorized = await failureOf(generateText({ model: modelWith(WRONG_KEY, counted.fetch), prompt }))
+    const tooHot = await failureOf(generateText({ model: modelWith(fixture.key, counted.fetch), prompt, topP: 3 }))
 
     assert.ok(APICallError.isInstance(unauthorized) && APICallError.isInstance(tooHot))
     assert.deepEqual([unauthorized.statusCode, unauthorized.isRetryable], [401, false])
@@ -80,7 +93,7 @@ test('the AI SDK works unchanged', async t => {
 
   await t.test('an exhausted limit is retried as often as configured', async () => {
     const counted = countingFetch()
-    const spent = provider(await fixture.spentKey('daily'), counted.fetch)(MODEL)
+    const spent = modelWith(await fixture.spentKey('daily'), counted.fetch)
 
     const error = await failureOf(generateText({ model: spent, prompt, maxRetries: 1 }))
 
@@ -102,7 +115,7 @@ test('the AI SDK works unchanged', async t => {
   })
 
   assert.equal((await fixture.gateway.audit()).ok, true)
-})
+}
 
 function errorOf(error: APICallError): { readonly code: string; readonly param: string | null } {
   return JSON.parse(error.responseBody ?? '').error

@@ -3,6 +3,7 @@
 import type { ChunkChoice } from '../../domain/handoff.ts'
 import type { OpenedAnswer } from '../dialect.ts'
 import { type Detail, detailsOf, type Stop, stopOf, toolUseId } from './answer.ts'
+import { DIRECT } from './json.ts'
 
 export type BlockWriter = {
   // The events of one delta; empty if it has no content.
@@ -40,7 +41,7 @@ export function blockWriter({ requestId, chat }: OpenedAnswer): BlockWriter {
 
   function text(words: unknown): string {
     if (typeof words !== 'string' || words === '') return ''
-    const begun = open?.kind === 'text' ? '' : begin('text', undefined, { text: '' })
+    const begun = open?.kind === 'text' ? '' : begin('text', undefined, { text: '', citations: null })
     return begun + delta({ type: 'text_delta', text: words })
   }
 
@@ -62,7 +63,7 @@ export function blockWriter({ requestId, chat }: OpenedAnswer): BlockWriter {
     const own = typeof id === 'string' && id !== '' ? id : toolUseId(requestId, calls.size - 1)
     const begun = isOpen
       ? ''
-      : begin('tool_use', index, { id: own, name: typeof name === 'string' ? name : '', input: {} })
+      : begin('tool_use', index, { id: own, name: typeof name === 'string' ? name : '', input: {}, caller: DIRECT })
     const json = given ?? input
     return (
       begun + (typeof json === 'string' && json !== '' ? delta({ type: 'input_json_delta', partial_json: json }) : '')

@@ -30,14 +30,32 @@ export function messageId(requestId: string): string {
 // reports stays, without its counts.
 export function usageJson({ tokens, cost }: Receipt, own: unknown): string {
   const { prompt, cached, cacheWrite, completion, reasoning } = tokens
-  const others = JSON.stringify(othersOf(own)).slice(1, -1)
-  const details = reasoning === 0 ? '' : `,"output_tokens_details":{"thinking_tokens":${reasoning}}`
+  const others = JSON.stringify({ ...NOT_REPORTED, ...othersOf(own) }).slice(1, -1)
+  const details = reasoning === 0 ? 'null' : `{"thinking_tokens":${reasoning}}`
   return (
     `{"input_tokens":${prompt - cached - cacheWrite},"cache_creation_input_tokens":${cacheWrite},` +
-    `"cache_read_input_tokens":${cached},"output_tokens":${completion}${details}` +
-    `${others === '' ? '' : `,${others}`},"cost":${formatCredits(cost)}}`
+    `"cache_read_input_tokens":${cached},"output_tokens":${completion},"output_tokens_details":${details},` +
+    `${others},"cost":${formatCredits(cost)}}`
   )
 }
+
+// Fields that Anthropic's clients expect in every answer.
+const NOT_REPORTED = {
+  cache_creation: null,
+  inference_geo: null,
+  server_tool_use: null,
+  service_tier: null,
+  speed: null,
+}
+export const NO_USAGE = {
+  input_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  output_tokens: 0,
+  output_tokens_details: null,
+  ...NOT_REPORTED,
+}
+export const NO_DETAILS = { stop_details: null, container: null }
 
 function othersOf(own: unknown): Readonly<Record<string, unknown>> {
   if (typeof own !== 'object' || own === null) return {}
@@ -73,8 +91,11 @@ function translated(choice: WholeChoice | undefined, chat: OpenedAnswer['chat'],
     ...texts.map(text => ({ type: 'text', text, citations: null })),
     ...calls.map((call, index) => toolUse(call, toolUseId(requestId, index))),
   ]
-  return { content, ...stopOf(choice, calls.length > 0, chat) }
+  return { content, ...stopOf(choice, calls.length > 0, chat), ...NO_DETAILS, diagnostics: null }
 }
+
+// A tool is called by the model itself.
+export const DIRECT = { type: 'direct' }
 
 function toolUse(call: unknown, ownId: string): object {
   const { id, function: called, custom } = (call ?? {}) as Readonly<Record<string, Record<string, unknown> | string>>
@@ -84,6 +105,7 @@ function toolUse(call: unknown, ownId: string): object {
     id: typeof id === 'string' && id !== '' ? id : ownId,
     name: typeof name === 'string' ? name : '',
     input: inputOf(text ?? input),
+    caller: DIRECT,
   }
 }
 

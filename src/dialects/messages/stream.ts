@@ -6,7 +6,7 @@ import { metadataJson } from '../chat/json.ts'
 import type { OpenedAnswer, StreamWriter } from '../dialect.ts'
 import { type BlockWriter, blockWriter } from './blocks.ts'
 import { messagesError } from './errors.ts'
-import { messageId, usageJson } from './json.ts'
+import { messageId, NO_DETAILS, NO_USAGE, usageJson } from './json.ts'
 
 export function messagesStream(opened: OpenedAnswer): StreamWriter {
   const writing: Writing = {
@@ -75,8 +75,8 @@ function start(writing: Writing, message: Readonly<Record<string, unknown>> = EM
   )
 }
 
-const EMPTY = { type: 'message', role: 'assistant', content: [], stop_reason: null, stop_sequence: null }
-const NO_USAGE = { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 }
+const NO_STOP = { stop_reason: null, stop_sequence: null, ...NO_DETAILS }
+const EMPTY = { type: 'message', role: 'assistant', content: [], ...NO_STOP, diagnostics: null }
 
 // An event of a provider that speaks the dialect: unchanged, except for the first and the last.
 function passed(writing: Writing, native: NativeEvent): string {
@@ -111,12 +111,12 @@ function closeBlocks({ blocks, open }: Writing): string {
 
 function end({ ending, blocks, usage }: Writing, receipt: Receipt): string {
   const fields =
-    ending === undefined ? { delta: blocks.stop() } : { ...ending, delta: { ...NO_STOP, ...(ending.delta as object) } }
+    ending === undefined
+      ? { delta: { ...NO_DETAILS, ...blocks.stop() } }
+      : { ...ending, delta: { ...NO_STOP, ...(ending.delta as object) } }
   const body = `{"type":"message_delta",${JSON.stringify(fields).slice(1, -1)},"usage":${usageJson(receipt, usage)}}`
   return event('message_delta', body) + event('message_stop', '{"type":"message_stop"}')
 }
-
-const NO_STOP = { stop_reason: null, stop_sequence: null }
 
 function event(type: string, data: string): string {
   return `event: ${type}\ndata: ${data}\n\n`

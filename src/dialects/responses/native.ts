@@ -3,7 +3,7 @@
 import type { Chat } from '../../domain/chat.ts'
 import type { Receipt } from '../../domain/handoff.ts'
 import type { Refusal } from '../../domain/refusal.ts'
-import { errorOf, ownIdentifiers, responseId, usageJson } from './response.ts'
+import { errorOf, ownIdentifiers, responseId, usageField } from './response.ts'
 
 export type NativeWriter = {
   // A response object up to the fields that are known only when it is booked.
@@ -21,8 +21,7 @@ export function nativeWriter(chat: Chat, requestId: string): NativeWriter {
       return `{"id":"${responseId(requestId)}",${JSON.stringify(own).slice(1, -1)}`
     },
     close(opened, model, receipt) {
-      const usage = receipt === undefined ? 'null' : usageJson(receipt)
-      return `${opened},"model":${JSON.stringify(model)},"usage":${usage}}`
+      return `${opened},"model":${JSON.stringify(model)}${usageField(receipt)}}`
     },
   }
 }

@@ -43,8 +43,7 @@ export function responseWriter(opened: OpenedAnswer): ResponseWriter {
       return (
         `{"id":"${responseId(requestId)}","object":"response","created_at":${createdAt},"status":"${status}",` +
         `"error":${error},"incomplete_details":${details},` +
-        `"model":${JSON.stringify(model)},"output":${output},${echo},` +
-        `"usage":${receipt === undefined ? 'null' : usageJson(receipt)}${explained}}`
+        `"model":${JSON.stringify(model)},"output":${output},${echo}${usageField(receipt)}${explained}}`
       )
     },
   }
@@ -54,7 +53,12 @@ export function responseId(requestId: string): string {
   return `resp_${requestId}`
 }
 
-export function usageJson({ tokens, cost }: Receipt): string {
+// Not known before the end.
+export function usageField(receipt: Receipt | undefined): string {
+  return receipt === undefined ? '' : `,"usage":${usageJson(receipt)}`
+}
+
+function usageJson({ tokens, cost }: Receipt): string {
   return (
     `{"input_tokens":${tokens.prompt},` +
     `"input_tokens_details":{"cached_tokens":${tokens.cached},"cache_write_tokens":${tokens.cacheWrite}},` +
@@ -80,6 +84,7 @@ function echoJson(chat: Chat): string {
   const native = chat.native ?? {}
   const { reasoning, text } = native as { reasoning?: object; text?: object }
   return JSON.stringify({
+    access_programs: null,
     background: false,
     instructions: native.instructions ?? null,
     max_output_tokens: chat.maxTokens,
