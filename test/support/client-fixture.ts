@@ -44,9 +44,9 @@ export type ClientFixture = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export async function openClientFixture(): Promise<ClientFixture> {
+export async function openClientFixture(config: (url: string) => object = standardConfig): Promise<ClientFixture> {
   const upstream = await startUpstream()
-  const gateway = await startGateway({ config: standardConfig(upstream.url) })
+  const gateway = await startGateway({ config: config(upstream.url) })
   const { secret: key } = await gateway.createKey()
   return {
     gateway,
