@@ -1,15 +1,12 @@
 // OpenAI's own client for Python, from PyPI in a pinned version: one script runs its calls, and this file checks what
 // it saw.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { json, text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { MODEL, openClientFixture, TEXT, WEATHER, WRONG_KEY } from '../support/client-fixture.ts'
+import { MODEL, openClientFixture, TEXT, WEATHER, WRONG_KEY, weatherman } from '../support/client-fixture.ts'
 import { type Python, pythonWith } from '../support/python.ts'
+import { runScript } from '../support/python-script.ts'
 import { assertModel } from '../support/schemas.ts'
-import type { JournalEntry } from '../support/upstream-journal.ts'
 
 const python = pythonWith(join(import.meta.dirname, 'requirements.txt'))
 const skip = typeof python === 'string' ? python : false
@@ -19,7 +16,7 @@ test("OpenAI's client for Python works unchanged", { skip }, async t => {
   await using fixture = await openClientFixture()
   fixture.upstream.script(weatherman)
 
-  const seen = await drive(python as Python, {
+  const seen = await runScript<Seen>(python as Python, join(import.meta.dirname, 'openai_client.py'), {
     base_url: fixture.baseUrl,
     key: fixture.key,
     wrong_key: WRONG_KEY,
@@ -50,6 +47,14 @@ test("OpenAI's client for Python works unchanged", { skip }, async t => {
     assert.deepEqual(seen.tools, { json: WEATHER.text, stream: WEATHER.text })
   })
 
+  await t.test('Responses, as JSON and as a stream, with their usage and cost', async () => {
+    const { json, stream } = seen.responses
+    const row = await fixture.row(json.request_id)
+    assert.deepEqual([json.text, stream.text, stream.types.at(-1)], [TEXT, TEXT, 'response.completed'])
+    assert.deepEqual([json.usage.output_tokens, json.usage.cost, row.endpoint], [10, Number(row.cost), 'responses'])
+    assert.equal(stream.usage.cost, json.usage.cost)
+  })
+
   await t.test('the models are listed with their prices, and one is found by an id with a slash', () => {
     const { listed, one } = seen.models
     for (const model of listed) assertModel(model)
@@ -71,6 +76,7 @@ test("OpenAI's client for Python works unchanged", { skip }, async t => {
 })
 
 type Usage = { readonly completion_tokens: number; readonly cost: number }
+type ResponseUsage = { readonly output_tokens: number; readonly cost: number }
 type Raised = {
   readonly [name in 'raised' | 'code' | 'type' | 'param' | 'request_id' | 'retry_after']: string
 } & { readonly statuses: number[] }
@@ -80,29 +86,12 @@ type Seen = {
   readonly stream: { content: string; early_usage: unknown[]; usage: Usage; request_id: string }
   readonly async_stream: string
   readonly tools: { json: string; stream: string }
+  readonly responses: {
+    json: { text: string; usage: ResponseUsage; request_id: string }
+    stream: { text: string; usage: ResponseUsage; types: string[] }
+  }
   readonly models: { listed: Listed[]; one: Listed }
 } & { readonly [name in 'unauthorized' | 'too_hot' | 'unknown_model' | 'spent_day']: Raised }
-
-async function drive({ executable, env }: Python, given: object): Promise<Seen> {
-  const direct = { NO_PROXY: '127.0.0.1', no_proxy: '127.0.0.1' } // httpx would send even loopback through a proxy
-  const script = join(import.meta.dirname, 'openai_client.py')
-  const child = spawn(executable, [script], { env: { ...process.env, ...direct, ...env } })
-  child.stdin.end(JSON.stringify(given))
-  const [seen, complaints, [code]] = await Promise.all([
-    json(child.stdout).catch(() => undefined),
-    text(child.stderr),
-    once(child, 'close'),
-  ])
-  assert.equal(code, 0, complaints)
-  return seen as Seen
-}
-
-// A model that calls the tool once it is offered, and answers once it has the result.
-function weatherman({ body }: JournalEntry) {
-  const { tools, messages } = body as { tools?: unknown; messages: { role: string }[] }
-  if (tools === undefined) return {}
-  return WEATHER.turns[messages.at(-1)?.role === 'tool' ? 1 : 0]
-}
 
 function brief({ raised, code, param, statuses }: Raised): unknown[] {
   return [raised, code, param, statuses]

@@ -6,6 +6,7 @@ import sys
 
 from openai import APIStatusError, AsyncOpenAI, DefaultHttpxClient, OpenAI
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.responses import Response
 
 
 def main() -> None:
@@ -16,6 +17,7 @@ def main() -> None:
         "stream": stream_call(client, fixture),
         "async_stream": asyncio.run(async_stream_call(fixture)),
         "tools": {"json": tool_turns(client, fixture), "stream": streamed_tool_turns(client, fixture)},
+        "responses": {"json": response_call(client, fixture), "stream": response_stream(client, fixture)},
         "models": model_calls(client, fixture),
         "unauthorized": refusal(fixture, fixture["wrong_key"]),
         "too_hot": refusal(fixture, fixture["key"], temperature=3),
@@ -82,6 +84,23 @@ def turns(ask: dict, message, fixture: dict) -> list:
     called = {"id": call.id, "type": "function", "function": {"name": "weather", "arguments": call.function.arguments}}
     said = {"role": "assistant", "content": message.content, "tool_calls": [called]}
     return [*ask["messages"], said, {"role": "tool", "tool_call_id": call.id, "content": fixture["tool_result"]}]
+
+
+def response_call(client: OpenAI, fixture: dict) -> dict:
+    raw = client.responses.with_raw_response.create(model=fixture["model"], input="Say hello")
+    response = Response.model_validate_json(raw.text)
+    return {
+        "text": response.output_text,
+        "usage": response.usage.to_dict(),
+        "request_id": raw.headers["x-request-id"],
+    }
+
+
+def response_stream(client: OpenAI, fixture: dict) -> dict:
+    with client.responses.stream(model=fixture["model"], input="Say hello") as stream:
+        types = [event.type for event in stream]
+        final = stream.get_final_response()
+    return {"text": final.output_text, "usage": final.usage.to_dict(), "types": types}
 
 
 def model_calls(client: OpenAI, fixture: dict) -> dict:

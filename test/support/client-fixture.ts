@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { type Gateway, standardConfig, startGateway } from './gateway.ts'
 import type { Loose } from './http-call.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
+import type { JournalEntry } from './upstream-journal.ts'
 
 export const MODEL = 'test/m1'
 export const TEXT = 'Hello there, how can I help you today?'
@@ -104,4 +105,11 @@ export function countingFetch(): {
       return response
     },
   }
+}
+
+// A model that calls the tool once it is offered, and answers once it has the result.
+export function weatherman({ body }: JournalEntry) {
+  const { tools, messages } = body as { tools?: unknown; messages: { role: string }[] }
+  if (tools === undefined) return {}
+  return WEATHER.turns[messages.at(-1)?.role === 'tool' ? 1 : 0]
 }
