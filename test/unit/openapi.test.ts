@@ -71,7 +71,13 @@ test('every endpoint is included: /v1, the admin table, operations', () => {
   const reads = ['/models', '/models/{id}', '/key/introspect', '/usage', '/usage/{request_id}'].map(
     path => `GET /v1${path}`,
   )
-  const posts = ['/chat/completions', '/chat/completions/quote', '/embeddings'].map(path => `POST /v1${path}`)
+  const posts = [
+    '/chat/completions',
+    '/chat/completions/quote',
+    '/embeddings',
+    '/messages',
+    '/messages/count_tokens',
+  ].map(path => `POST /v1${path}`)
   assert.deepEqual(there.toSorted(), [...posts, ...reads, ...admin, ...others].toSorted())
 })
 
@@ -218,7 +224,7 @@ test('customers get only /v1, with exactly the components that it uses', () => {
   assert.deepEqual(Object.keys(customers.paths), shared)
   assert.deepEqual(
     customers.tags.map(({ name }) => name),
-    ['Chat', 'Embeddings', 'Models', 'Key', 'Usage'],
+    ['Chat', 'Messages', 'Embeddings', 'Models', 'Key', 'Usage'],
   )
   assert.deepEqual(
     names(customers).filter(name => !isUsed(name)),

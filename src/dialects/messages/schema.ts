@@ -31,7 +31,10 @@ const DocumentSource = Type.Union([
   Type.Object({ type: Type.Literal('base64'), media_type: Type.String({ maxLength: 256 }), data: Text }),
   Type.Object({ type: Type.Literal('text'), media_type: Type.Optional(Text), data: Text }),
   Type.Object({ type: Type.Literal('url'), url: Text }),
-  Type.Object({ type: Type.Literal('content'), content: Type.Union([Text, Type.Array(Type.Object({ type: Text }))]) }),
+  Type.Object({
+    type: Type.Literal('content'),
+    content: Type.Union([Text, Type.Array(Type.Object({ type: Type.String({ maxLength: 128 }) }))]),
+  }),
 ])
 
 const Blocks = Type.Array(Type.Object({ type: Type.String({ minLength: 1, maxLength: 128 }) }))
@@ -101,7 +104,9 @@ export const NATIVE = {
   ),
   output_format: Type.Optional(OutputFormat),
   context_management: Type.Optional(
-    Type.Object({ edits: Type.Optional(Type.Array(Type.Object({ type: Text }), { maxItems: 16 })) }),
+    Type.Object({
+      edits: Type.Optional(Type.Array(Type.Object({ type: Type.String({ maxLength: 128 }) }), { maxItems: 16 })),
+    }),
   ),
   service_tier: Type.Optional(Type.Enum(['auto', 'standard_only'])),
   speed: Type.Optional(Text),
@@ -138,3 +143,5 @@ export const MessagesRequest = Type.Object({
     { minItems: 1, maxItems: MESSAGES_MAX },
   ),
 })
+
+export const CountTokensRequest = Type.Object({ ...MessagesRequest.properties, max_tokens: Type.Optional(Count) })

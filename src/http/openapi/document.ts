@@ -38,7 +38,7 @@ export type Parameter = {
 export type Media = {
   readonly schema?: Schema
   readonly example?: unknown
-  readonly examples?: Readonly<Record<string, Ref>>
+  readonly examples?: Readonly<Record<string, Ref | { readonly summary: string; readonly value: unknown }>>
 }
 
 export type Header = { readonly description: string; readonly schema: Schema; readonly example?: string | number }

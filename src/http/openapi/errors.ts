@@ -1,6 +1,7 @@
 // Errors in the OpenAPI document, made from the table of refusals: one example per code, one response per status.
+import type { ErrorWriter } from '../../dialects/dialect.ts'
 import { errorBody, REFUSALS, Refusal, type RefusalCode, type RefusalDetail } from '../../domain/refusal.ts'
-import type { Brand, Ref, Response } from './document.ts'
+import type { Brand, Ref, Response, Schema } from './document.ts'
 import { headerRefs, v1Headers } from './headers.ts'
 
 export const ERROR_CODES = Object.keys(REFUSALS) as readonly RefusalCode[]
@@ -40,11 +41,12 @@ const DETAILS: { readonly [code in RefusalCode]?: RefusalDetail } = {
   service_unavailable: { retryAfter: 1 },
 }
 
+const REQUEST_ID = '019a8f3e-5b7c-7d21-9c44-1f0a6be2d731'
+
 export function errorExamples(): Record<string, { readonly summary: string; readonly value: unknown }> {
-  const requestId = '019a8f3e-5b7c-7d21-9c44-1f0a6be2d731'
   const example = (code: RefusalCode) => ({
     summary: REFUSALS[code].message,
-    value: errorBody(new Refusal(code, DETAILS[code]), requestId),
+    value: errorBody(new Refusal(code, DETAILS[code]), REQUEST_ID),
   })
   return Object.fromEntries(ERROR_CODES.map(code => [code, example(code)]))
 }
@@ -61,6 +63,25 @@ export function v1Errors(codes: readonly RefusalCode[], brand: Brand): Record<st
         ? [status, { $ref: `#/components/responses/Error${status}` }]
         : [status, v1Error(own, brand)],
     ),
+  )
+}
+
+// The same in the shape of another dialect.
+export function v1ErrorsAs(
+  { schema, write }: { readonly schema: Schema; readonly write: ErrorWriter },
+  codes: readonly RefusalCode[],
+  brand: Brand,
+): Record<string, Response> {
+  const all = ERROR_CODES.filter(code => V1_CODES.includes(code) || codes.includes(code))
+  const example = (code: RefusalCode) => ({
+    summary: REFUSALS[code].message,
+    value: write(new Refusal(code, DETAILS[code]), REQUEST_ID),
+  })
+  return Object.fromEntries(
+    [...byStatus(all)].map(([status, own]) => {
+      const examples = Object.fromEntries(own.map(code => [code, example(code)]))
+      return [status, { ...v1Error(own, brand), content: { 'application/json': { schema, examples } } }]
+    }),
   )
 }
 

@@ -17,6 +17,42 @@ export const CHAT_REQUEST = {
   max_tokens: 200,
 } as const
 
+export const MESSAGES_REQUEST = {
+  model: MODEL,
+  max_tokens: 200,
+  system: 'Answer in one sentence.',
+  messages: [{ role: 'user', content: 'What does a turnpike do?' }],
+} as const
+
+export const MESSAGES_ANSWER = {
+  id: `msg_${REQUEST_ID}`,
+  type: 'message',
+  role: 'assistant',
+  model: MODEL,
+  content: [{ type: 'text', text: 'It lets you through once you have paid.', citations: null }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: {
+    input_tokens: 21,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: 9,
+    cost: 0.000039,
+  },
+} as const
+
+// As bytes on the wire.
+export const MESSAGES_STREAM = [
+  `{"type":"message_start","message":{"id":"msg_${REQUEST_ID}","model":"${MODEL}","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0}}}`,
+  '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+  '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"It lets you through once you have paid."}}',
+  '{"type":"content_block_stop","index":0}',
+  '{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":21,"output_tokens":9,"cost":0.000039}}',
+  '{"type":"message_stop"}',
+]
+  .map(data => `event: ${/"type":"(\w+)"/.exec(data)?.[1]}\ndata: ${data}\n\n`)
+  .join('')
+
 export const EMBEDDINGS_REQUEST = { model: 'demo/embed', input: ['A gate.', 'A toll.'] } as const
 
 export const EMBEDDINGS = {

@@ -6,6 +6,7 @@ import { ERROR_CODES, errorExamples, plainErrors, sharedErrors } from './errors.
 import { curlOf, MODEL, QUICK_START, SERVER } from './examples.ts'
 import { guide } from './guide.ts'
 import { componentHeaders, headerRefs } from './headers.ts'
+import { messagesPaths } from './messages.ts'
 import { componentSchemas } from './schemas.ts'
 import { v1Paths } from './v1.ts'
 
@@ -39,7 +40,11 @@ function known(brand: Brand, audience: Audience) {
 
 function build(brand: Brand, audience: Audience): OpenApi {
   const isOperator = audience === 'operators'
-  const paths = withSamples({ ...v1Paths(brand), ...(isOperator ? { ...adminPaths(), ...operationsPaths() } : {}) })
+  const paths = withSamples({
+    ...v1Paths(brand),
+    ...messagesPaths(brand),
+    ...(isOperator ? { ...adminPaths(), ...operationsPaths() } : {}),
+  })
   const groups = TAG_GROUPS.filter(({ name }) => isOperator || name === 'API')
   const all = {
     schemas: componentSchemas(),
@@ -134,6 +139,7 @@ const TAG_GROUPS = [
     name: 'API',
     tags: [
       { name: 'Chat', description: 'Chat completions, as JSON or as a stream.' },
+      { name: 'Messages', description: "Anthropic's Messages, as JSON or as a stream." },
       { name: 'Embeddings', description: 'Vectors for texts.' },
       { name: 'Models', description: 'Available models and their prices.' },
       { name: 'Key', description: 'Status, limits and balance of the API key.' },

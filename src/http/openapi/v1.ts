@@ -131,7 +131,7 @@ function inPath(name: string, description: string, example: string): Parameter {
   return { name, in: 'path', required: true, description, schema: { type: 'string' }, example }
 }
 
-const CODES: readonly RefusalCode[] = [
+export const CODES: readonly RefusalCode[] = [
   'account_suspended',
   'insufficient_scope',
   'unsupported_media_type',
@@ -183,7 +183,7 @@ function chatOperation(brand: Brand): Operation {
   }
 }
 
-function explainHeader({ headerPrefix }: Brand): Parameter {
+export function explainHeader({ headerPrefix }: Brand): Parameter {
   return {
     name: `${headerPrefix}Explain`,
     in: 'header',
@@ -196,7 +196,7 @@ function explainHeader({ headerPrefix }: Brand): Parameter {
 }
 
 // Refusals shared by a chat and its quote.
-const QUOTED: readonly RefusalCode[] = CODES.slice(0, CODES.indexOf('insufficient_credits'))
+export const QUOTED: readonly RefusalCode[] = CODES.slice(0, CODES.indexOf('insufficient_credits'))
 
 function quoteOperation(brand: Brand): Operation {
   const about: About = [
@@ -241,14 +241,18 @@ function embeddingsOperation(brand: Brand): Operation {
   }
 }
 
-type About = readonly [operationId: string, tag: string, summary: string, description: string]
+export type About = readonly [operationId: string, tag: string, summary: string, description: string]
 
-function v1Operation(about: About, parameters: readonly Parameter[], responses: Operation['responses']): Operation {
+export function v1Operation(
+  about: About,
+  parameters: readonly Parameter[],
+  responses: Operation['responses'],
+): Operation {
   const [operationId, tag, summary, description] = about
   return { operationId, tags: [tag], summary, description, security: [{ apiKey: [] }], parameters, responses }
 }
 
-const CLIENT_REQUEST_ID: Parameter = {
+export const CLIENT_REQUEST_ID: Parameter = {
   name: 'X-Client-Request-Id',
   in: 'header',
   required: false,
