@@ -128,7 +128,7 @@ test('a JSON answer passes unchanged but for id, model and usage, in the meaning
     stop_sequence: null,
     container: null,
   })
-  assert.deepEqual(usage, {
+  assert.partialDeepStrictEqual(usage, {
     input_tokens: 20,
     cache_creation_input_tokens: 100,
     cache_read_input_tokens: 1000,
@@ -181,7 +181,7 @@ test('the events of a stream pass unchanged, signatures and unknown ones too, an
     },
   })
   assert.deepEqual(others.slice(0, -2), middle)
-  assert.deepEqual(others.at(-2), {
+  assert.partialDeepStrictEqual(others.at(-2), {
     type: 'message_delta',
     delta: { stop_reason: 'tool_use', stop_sequence: null },
     usage: {
