@@ -142,10 +142,67 @@ test("OpenAI's client for Node works unchanged", async t => {
   })
 
   assert.equal((await fixture.gateway.audit()).ok, true)
+
+  await t.test('responses.create gives the text, the request id and the cost of the row', async () => {
+    const created = client.responses.create({ model: MODEL, input: 'Say hello' })
+    const { data, request_id } = await created.withResponse()
+
+    const row = await fixture.row(request_id)
+    assert.deepEqual([data.output_text, data.status], [TEXT, 'completed'])
+    assert.deepEqual([data.usage?.output_tokens, (data.usage as { cost?: number }).cost], [10, Number(row.cost)])
+  })
+
+  await t.test('responses.stream gathers the same response from its events', async () => {
+    const stream = client.responses.stream({ model: MODEL, input: 'Say hello' })
+    const pieces: string[] = []
+    stream.on('response.output_text.delta', ({ delta }) => pieces.push(delta))
+    const response = await stream.finalResponse()
+
+    assert.ok(pieces.length > 1)
+    assert.deepEqual([pieces.join(''), response.output_text, response.status], [TEXT, TEXT, 'completed'])
+    assert.equal(response.usage?.output_tokens, 10)
+  })
+
+  await t.test('a tool call and its result are items of the next response, as JSON and as a stream', async () => {
+    const tools = [{ type: 'function' as const, strict: false, ...WEATHER.tool }]
+    for (const isStream of [false, true]) {
+      fixture.upstream.reset()
+      fixture.upstream.next(...WEATHER.turns)
+      const ask = (input: OpenAI.Responses.ResponseInput): Promise<OpenAI.Responses.Response> => {
+        const request = { model: MODEL, input, tools }
+        return isStream ? client.responses.stream(request).finalResponse() : client.responses.create(request)
+      }
+      const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'Weather?' }]
+
+      const first = await ask(input)
+      const [call] = first.output.filter(isCall)
+      assert.deepEqual([call?.name, call?.arguments], [WEATHER.call.name, WEATHER.call.arguments])
+      const output = { type: 'function_call_output' as const, call_id: call?.call_id ?? '', output: WEATHER.result }
+      const second = await ask([...input, ...first.output, output] as OpenAI.Responses.ResponseInput)
+
+      assert.equal(second.output_text, WEATHER.text)
+      WEATHER.assertTurns(fixture.upstream)
+    }
+  })
+
+  await t.test('what is not stored is refused with its typed error', async () => {
+    const missing = await failureOf(client.responses.retrieve('resp_1'))
+    const earlier = await failureOf(
+      client.responses.create({ model: MODEL, input: 'Go on', previous_response_id: 'resp_1' }),
+    )
+
+    assert.ok(missing instanceof NotFoundError)
+    assert.ok(earlier instanceof BadRequestError)
+    assert.equal(earlier.param, 'previous_response_id')
+  })
 })
 
 async function failure(promise: PromiseLike<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
   const error = await failureOf(promise)
   assert.ok(error instanceof OpenAI.APIError)
   return error
+}
+
+function isCall(item: OpenAI.Responses.ResponseOutputItem): item is OpenAI.Responses.ResponseFunctionToolCall {
+  return item.type === 'function_call'
 }

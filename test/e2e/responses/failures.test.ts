@@ -1,5 +1,5 @@
 // A provider's Responses API that fails: before content another target serves, of whatever dialect; after content the stream
-// ends in the dialect's own form; and nonsense is never an answer.
+// ends in the dialect's own form; and an answer of another shape is never passed on.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture, warmTokenizer } from '../../support/fixture.ts'
@@ -114,7 +114,7 @@ for (const [what, plan, status, code] of BEFORE) {
   })
 }
 
-const NONSENSE: readonly (readonly [what: string, body: object])[] = [
+const INVALID: readonly (readonly [what: string, body: object])[] = [
   ['a chat completion', { id: 'x', choices: [{ index: 0, message: { content: 'Hello' }, finish_reason: 'stop' }] }],
   ['a response without output', { id: 'x', object: 'response', status: 'completed' }],
   [
@@ -124,7 +124,7 @@ const NONSENSE: readonly (readonly [what: string, body: object])[] = [
   ['a response that runs in the background', { id: 'x', status: 'queued', output: [] }],
 ]
 
-for (const [what, body] of NONSENSE) {
+for (const [what, body] of INVALID) {
   test(`${what} instead of a response: 502, at no cost`, async () => {
     upstream.next({ body: JSON.stringify(body) })
 
