@@ -1,15 +1,33 @@
 // Reads the answers of one keep-alive connection and checks each: expected status, complete body, no missing frame.
 
+import type { Dialect } from './dialects.ts'
+
 export type Form = 'json' | 'stream'
 
-// A frame for each of the upstream's fifty and `[DONE]`; more are allowed, fewer are not.
+// A frame for each of the upstream's fifty and the last one; more are allowed, fewer are not.
 const FRAMES_MIN = 51
-const DONE = Buffer.from('data: [DONE]\n\n')
+// What a whole answer contains, and the last frame of a stream.
+const WHOLE: Readonly<Record<Dialect, string>> = {
+  chat: '"choices":[{',
+  messages: '"stop_reason":"end_turn"',
+  responses: '"status":"completed"',
+  embeddings: '"object":"embedding"',
+}
+const LAST: Readonly<Record<Dialect, string>> = {
+  chat: 'data: [DONE]\n\n',
+  messages: 'data: {"type":"message_stop"}\n\n',
+  responses: 'event: response.completed\n',
+  embeddings: '',
+}
 const FRAME_START = Buffer.from('data: ')
 const BLANK_LINE = '\r\n\r\n'
 
 // Consumes bytes; reports each complete answer, with the reason if it is not a good one.
-export function answerReader(form: Form, onAnswer: (fault: string | undefined) => void): (bytes: Buffer) => void {
+export function answerReader(
+  form: Form,
+  dialect: Dialect,
+  onAnswer: (fault: string | undefined) => void,
+): (bytes: Buffer) => void {
   let pending: Buffer = Buffer.alloc(0)
   let body: Buffer[] = []
   let state: 'head' | 'sized' | 'chunk-size' | 'chunk-data' | 'trailer' = 'head'
@@ -72,16 +90,18 @@ export function answerReader(form: Form, onAnswer: (fault: string | undefined) =
     const whole = body.length === 1 ? body[0]! : Buffer.concat(body)
     body = []
     state = 'head'
-    onAnswer(status === 200 ? faultOf(form, whole) : `status ${status}: ${whole.toString().slice(0, 300)}`)
+    onAnswer(status === 200 ? faultOf(form, dialect, whole) : `status ${status}: ${whole.toString().slice(0, 300)}`)
   }
 }
 
-function faultOf(form: Form, body: Buffer): string | undefined {
+function faultOf(form: Form, dialect: Dialect, body: Buffer): string | undefined {
   if (form === 'json') {
-    const whole = body.includes('"choices":[{') && body.includes('"usage":{') && body.at(-1) === 0x7d
+    const whole = body.includes(WHOLE[dialect]) && body.includes('"usage":{') && body.at(-1) === 0x7d
     return whole ? undefined : `not a whole completion: ${body.toString().slice(0, 300)}`
   }
-  if (!body.subarray(-DONE.length).equals(DONE)) return `no [DONE] at the end: ${body.toString().slice(-300)}`
+  // The last frame of a response has all of it.
+  const last = dialect === 'responses' ? body : body.subarray(-LAST[dialect].length)
+  if (!last.includes(LAST[dialect])) return `not a whole stream: ${body.toString().slice(-300)}`
   let frames = 0
   for (let at = body.indexOf(FRAME_START); at >= 0; at = body.indexOf(FRAME_START, at + 6)) frames++
   return frames >= FRAMES_MIN ? undefined : `only ${frames} frames of ${FRAMES_MIN}`

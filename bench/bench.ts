@@ -9,6 +9,8 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Form } from './answer-reader.ts'
 import { CONTESTANTS } from './contestants.ts'
+import { DIALECTS, type DialectContestant, EMBEDDINGS } from './dialects.ts'
+import { dialectReport } from './dialects-table.ts'
 import { hotAccounts } from './hot-account.ts'
 import { findNginx, installNginx } from './nginx.ts'
 import { startPostgres } from './postgres.ts'
@@ -38,6 +40,7 @@ const HELP = `npm run bench -- [options]
   --postgres           with --tenants: on Postgres, whose data is where TMPDIR is
   --hot-account        only Turnpike: one account called through three nodes on Postgres and Redis, and for comparison
                        through one node, and 1,000 accounts through both; data is where TMPDIR is
+  --dialects           only Turnpike: what a request costs in each dialect, passed through and translated, beside a chat
   --profile            profile Turnpike; print with: node bench/profile.ts FOLDER
   --help`
 
@@ -54,8 +57,9 @@ async function main(): Promise<void> {
     console.log(HELP)
     return
   }
-  const { scale, before, tenants, 'hot-account': hot } = options
-  const names = scale || hot || before !== undefined || tenants !== undefined ? [] : options.contestants.split(',')
+  const { scale, dialects, before, tenants, 'hot-account': hot } = options
+  const isOnlyTurnpike = scale || hot || dialects || before !== undefined || tenants !== undefined
+  const names = isOnlyTurnpike ? [] : options.contestants.split(',')
   const named = CONTESTANTS.filter(({ name }) => names.includes(name.toLowerCase().replaceAll(' ', '-')))
   if (named.length !== names.length) throw new Error(`--contestants: unknown name in ${options.contestants}`)
   if (before !== undefined) named.push(turnpikeBefore(resolve(before)), turnpike)
@@ -95,6 +99,7 @@ async function main(): Promise<void> {
 
 async function measure(plan: Plan, options: Options): Promise<readonly Report[]> {
   const { scale, before, tenants } = options
+  if (options.dialects) return measureDialects(plan)
   if (options['hot-account']) return [await measureTenants(plan, await hotAccounts(), true)]
   if (tenants !== undefined) return [await measureTenantCounts(plan, countsOf(tenants), options)]
   if (scale) return (await measureScale(plan)).map(reportOf)
@@ -144,6 +149,18 @@ async function measureTenants(plan: Plan, gateways: readonly Tenanted[], onPostg
   return tenantReport({ gateways, samples, connections: plan.connections, onPostgres })
 }
 
+// In two parts, since there are no streams of embeddings.
+async function measureDialects(plan: Plan): Promise<readonly Report[]> {
+  const measureIn = async (part: string, contestants: readonly DialectContestant[], forms: readonly Form[]) => {
+    const folder = join(plan.folder, part)
+    mkdirSync(folder)
+    const samples = await measureRounds({ ...plan, folder, contestants, forms, alone: false })
+    return dialectReport({ contestants, samples, forms, connections: plan.connections })
+  }
+  const chats = await measureIn('chats', DIALECTS, plan.forms)
+  return plan.forms.includes('json') ? [chats, await measureIn('embeddings', EMBEDDINGS, ['json'])] : [chats]
+}
+
 type Options = ReturnType<typeof readOptions>
 
 function readOptions() {
@@ -156,6 +173,7 @@ function readOptions() {
       halt: flag,
       profile: flag,
       scale: flag,
+      dialects: flag,
       postgres: flag,
       'hot-account': flag,
       help: flag,

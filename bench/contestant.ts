@@ -1,5 +1,6 @@
 // What takes part in the benchmark: something that can be started in front of the upstream, called, checked and stopped.
 import type { Form } from './answer-reader.ts'
+import type { Dialect } from './dialects.ts'
 import type { Postgres } from './postgres.ts'
 
 export type Contestant = {
@@ -13,6 +14,8 @@ export type Place = {
   readonly folder: string
   readonly upstreamPort: number
   readonly profileFolder: string | undefined
+  // Its configuration, if not the usual one.
+  readonly config?: string
 }
 
 export type Running = {
@@ -20,6 +23,8 @@ export type Running = {
   readonly port: number
   readonly paths: Readonly<Record<Form, string>>
   readonly headers: Readonly<Record<string, string>>
+  // What its callers speak, if not chat completions.
+  readonly dialect?: Dialect
   // Further nodes of the same installation, among which the connections are spread.
   readonly others?: readonly Pick<Running, 'pid' | 'port'>[]
   // How many keys the requests are drawn from; without it all have the same headers.

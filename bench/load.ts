@@ -4,6 +4,7 @@
 import { connect } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { answerReader, type Form } from './answer-reader.ts'
+import type { Dialect } from './dialects.ts'
 import { tenantSecret } from './tenant-keys.ts'
 
 export type Load = {
@@ -12,6 +13,7 @@ export type Load = {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly form: Form
+  readonly dialect: Dialect
   readonly connections: number
   readonly requests: number
   // Each request has the key of one of them instead of the first one's: at random, or one after the other.
@@ -53,7 +55,7 @@ function run(load: Load): Promise<LoadReport> {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     let sentAt = 0
     let waiting = false
-    const read = answerReader(load.form, fault => {
+    const read = answerReader(load.form, load.dialect, fault => {
       waiting = false
       if (fault === undefined) latencies[completed++] = performance.now() - sentAt
       else fail(fault)
@@ -113,20 +115,24 @@ function requestsOf(load: Load): () => Buffer {
 }
 
 function requestBytes(load: Load): Buffer {
-  const body = JSON.stringify({
-    model: 'bench',
-    messages: [
-      { role: 'system', content: 'You are a patient assistant that answers in one sentence.' },
-      { role: 'user', content: 'What does a gateway do all day, and how would anybody notice that it is there?' },
-    ],
-    temperature: 0.7,
-    stream: load.form === 'stream',
-  })
+  const body = JSON.stringify(bodyOf(load))
   const headers = { host: 'bench.local', 'content-type': 'application/json', ...load.headers }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return Buffer.from(
     `POST ${load.path} HTTP/1.1\r\n${lines.join('')}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
+}
+
+const SYSTEM = 'You are a patient assistant that answers in one sentence.'
+const QUESTION = 'What does a gateway do all day, and how would anybody notice that it is there?'
+
+function bodyOf({ dialect, form }: Load): object {
+  if (dialect === 'embeddings') return { model: 'bench', input: QUESTION, encoding_format: 'base64' }
+  const common = { model: 'bench', temperature: 0.7, stream: form === 'stream' }
+  const user = { role: 'user', content: QUESTION }
+  if (dialect === 'messages') return { ...common, max_tokens: 1024, system: SYSTEM, messages: [user] }
+  if (dialect === 'responses') return { ...common, instructions: SYSTEM, input: [user] }
+  return { ...common, messages: [{ role: 'system', content: SYSTEM }, user] }
 }
 
 function rank(sorted: Float64Array, quantile: number): number {

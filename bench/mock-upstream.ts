@@ -4,6 +4,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { parseArgs } from 'node:util'
+import { JSON_ANSWERS, STREAMS } from './dialect-answers.ts'
 
 const FRAMES_PER_STREAM = 50
 const { values: options } = parseArgs({
@@ -12,6 +13,12 @@ const { values: options } = parseArgs({
 const paceMs = Number(options['pace-ms'] ?? (options.paced ? 1 : 0))
 
 const jsonAnswer = completion()
+const otherAnswers = new Map<string, Prepared>(
+  (['messages', 'responses', 'embeddings'] as const).map(dialect => [
+    `/v1/${dialect}`,
+    { json: jsonBytes(JSON_ANSWERS[dialect]), stream: inChunks(STREAMS[dialect].map(eventText)) },
+  ]),
+)
 const plainStream = stream(false)
 const streamWithUsage = stream(true)
 
@@ -30,7 +37,9 @@ function serve(socket: Socket): void {
     if (headEnd < 0) return
     const head = pending.toString('latin1', 0, headEnd)
     const length = Number(/content-length: *(\d+)/i.exec(head)?.[1] ?? -1)
-    if (length < 0 || !head.startsWith('POST /v1/chat/completions ')) {
+    const path = /^POST (\/v1\/[a-z/]+)[ ?]/.exec(head)?.[1] ?? ''
+    const other = otherAnswers.get(path)
+    if (length < 0 || (other === undefined && path !== '/v1/chat/completions')) {
       socket.end('HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
       return
     }
@@ -38,16 +47,18 @@ function serve(socket: Socket): void {
     if (pending.length < end) return
     const body = pending.toString('latin1', headEnd + 4, end)
     pending = pending.subarray(end)
-    answer(socket, body)
+    answer(socket, body, other)
   })
 }
 
-function answer(socket: Socket, body: string): void {
+type Prepared = { readonly json: Buffer; readonly stream: readonly Buffer[] }
+
+function answer(socket: Socket, body: string, other: Prepared | undefined): void {
   if (!/"stream": *true/.test(body)) {
-    socket.write(jsonAnswer)
+    socket.write(other?.json ?? jsonAnswer)
     return
   }
-  const writes = /"include_usage": *true/.test(body) ? streamWithUsage : plainStream
+  const writes = other?.stream ?? (/"include_usage": *true/.test(body) ? streamWithUsage : plainStream)
   if (paceMs > 0) writePaced(socket, writes, 0)
   // Unpaced: one write per frame, all in one tick. The kernel decides what the contestant reads together.
   else for (const bytes of writes) socket.write(bytes)
@@ -61,7 +72,7 @@ function writePaced(socket: Socket, writes: readonly Buffer[], at: number): void
 }
 
 function completion(): Buffer {
-  const body = JSON.stringify({
+  return jsonBytes({
     id: 'chatcmpl-bench',
     object: 'chat.completion',
     created: 1750000000,
@@ -77,6 +88,10 @@ function completion(): Buffer {
     ],
     usage: { prompt_tokens: 24, completion_tokens: 10, total_tokens: 34, prompt_tokens_details: { cached_tokens: 0 } },
   })
+}
+
+function jsonBytes(answer: object): Buffer {
+  const body = JSON.stringify(answer)
   return Buffer.from(
     `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   )
@@ -88,7 +103,16 @@ function stream(withUsage: boolean): readonly Buffer[] {
   const usage = { prompt_tokens: 24, completion_tokens: FRAMES_PER_STREAM - 2, total_tokens: 22 + FRAMES_PER_STREAM }
   if (withUsage) frames.push(frame([], usage))
   frames.push('data: [DONE]\n\n')
+  return inChunks(frames)
+}
 
+function eventText(event: object): string {
+  return `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`
+}
+
+// One write per frame; the head comes with the first.
+function inChunks(frames: readonly string[]): readonly Buffer[] {
+  if (frames.length === 0) return []
   const writes = frames.map(text => `${text.length.toString(16)}\r\n${text}\r\n`)
   writes[0] = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${writes[0]}`
   writes[writes.length - 1] += '0\r\n\r\n'

@@ -31,7 +31,7 @@ export type Plan = {
 }
 
 type Bench = { readonly plan: Plan; readonly generators: readonly ChildProcess[]; readonly upstreamPort: number }
-type Target = Pick<Running, 'port' | 'others' | 'paths' | 'headers' | 'tenants'>
+type Target = Pick<Running, 'port' | 'others' | 'paths' | 'headers' | 'tenants' | 'dialect'>
 
 export async function measureRounds(plan: Plan): Promise<ReadonlyMap<string, readonly Sample[]>> {
   const script = (name: string) => [process.execPath, join(import.meta.dirname, name)]
@@ -214,11 +214,12 @@ async function tryToDrive(
   { form, connections, requests, inTurn }: Asked,
   processes = 1,
 ): Promise<Driven> {
-  const { port, others = [], headers, paths, tenants } = target
+  const { port, others = [], headers, paths, tenants, dialect = 'chat' } = target
   const ports = [port, ...others.map(other => other.port)]
   const driving = generators.slice(0, processes).map((generator, i) => {
     const share = Math.floor(requests / processes) + (i < requests % processes ? 1 : 0)
-    const load: Load = { ports, headers, path: paths[form], form, connections, requests: share, tenants, inTurn }
+    const asked = { form, dialect, connections, requests: share, tenants, inTurn }
+    const load: Load = { ports, headers, path: paths[form], ...asked }
     return ask<LoadReport>(generator, load)
   })
   const reports = await Promise.all(driving)

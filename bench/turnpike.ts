@@ -43,7 +43,7 @@ export const turnpikeInMemory: Contestant = {
 
 // `more` is added to its environment.
 export async function startTurnpike(
-  { folder, upstreamPort, profileFolder }: Place,
+  { folder, upstreamPort, profileFolder, config }: Place,
   more: Env = {},
   core: Core = 'contestant',
   root = ROOT,
@@ -52,7 +52,7 @@ export async function startTurnpike(
   const log = join(folder, 'turnpike.log')
   const env = { ...turnpikeEnv(folder, port), ...more }
   mkdirSync(env.TURNPIKE_DATA_DIR!, { recursive: true, mode: 0o700 })
-  writeFileSync(env.TURNPIKE_CONFIG!, turnpikeYaml(upstreamPort))
+  writeFileSync(env.TURNPIKE_CONFIG!, config ?? turnpikeYaml(upstreamPort))
   const flags = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
   const command = [process.execPath, ...flags, ...startArguments(root)]
   const child = startPlain(core, command, log, env)
