@@ -1,8 +1,7 @@
 // Reads the answers of one keep-alive connection and checks each: expected status, complete body, no missing frame.
 
-import type { Dialect } from './dialects.ts'
-
 export type Form = 'json' | 'stream'
+export type Dialect = 'chat' | 'messages' | 'responses' | 'embeddings'
 
 // A frame for each of the upstream's fifty and the last one; more are allowed, fewer are not.
 const FRAMES_MIN = 51

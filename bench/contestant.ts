@@ -1,6 +1,5 @@
 // What takes part in the benchmark: something that can be started in front of the upstream, called, checked and stopped.
-import type { Form } from './answer-reader.ts'
-import type { Dialect } from './dialects.ts'
+import type { Dialect, Form } from './answer-reader.ts'
 import type { Postgres } from './postgres.ts'
 
 export type Contestant = {

@@ -1,6 +1,6 @@
 // What the upstream of the benchmark answers in each dialect: about the same text, the same number of events.
 
-import type { Dialect } from './dialects.ts'
+import type { Dialect } from './answer-reader.ts'
 
 const WORDS = 48
 const TEXT = 'A short answer, of the length of one sentence.'

@@ -1,10 +1,9 @@
 // The same gateway called in each dialect: passed through to an upstream that speaks it, and translated for one that speaks chat
 // completions. Every gateway has its own store; chat is what the others are compared with.
 
+import type { Dialect } from './answer-reader.ts'
 import type { Contestant, Place, Running } from './contestant.ts'
 import { startTurnpike } from './turnpike.ts'
-
-export type Dialect = 'chat' | 'messages' | 'responses' | 'embeddings'
 
 export type DialectContestant = Contestant & {
   readonly dialect: Dialect

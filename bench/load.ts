@@ -3,8 +3,7 @@
 
 import { connect } from 'node:net'
 import { performance } from 'node:perf_hooks'
-import { answerReader, type Form } from './answer-reader.ts'
-import type { Dialect } from './dialects.ts'
+import { answerReader, type Dialect, type Form } from './answer-reader.ts'
 import { tenantSecret } from './tenant-keys.ts'
 
 export type Load = {

@@ -43,7 +43,7 @@ test('only the complete secret of an active key authenticates', async t => {
     }
     await assertUnknownKey({ authorization: secret })
     await assertUnknownKey({ authorization: `Bearer ${secret}, Bearer ${secret}` })
-    await assertUnknownKey({ 'x-api-key': secret, 'api-key': secret, 'proxy-authorization': `Bearer ${secret}` })
+    await assertUnknownKey({ 'api-key': secret, 'x-goog-api-key': secret, 'proxy-authorization': `Bearer ${secret}` })
     assertRefusal(await gateway.get(`/v1/models?key=${secret}&access_token=${secret}`), 'invalid_api_key')
   })
 
