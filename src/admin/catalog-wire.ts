@@ -126,6 +126,7 @@ export function pricingOf({ prices }: Pick<Model, 'prices'>) {
     completion: formatPrice(prices.completion),
     input_cache_read: formatPrice(prices.cacheRead),
     input_cache_write: formatPrice(prices.cacheWrite),
+    ...(prices.cacheWrite1h === undefined ? {} : { input_cache_write_1h: formatPrice(prices.cacheWrite1h) }),
     request: formatPrice(prices.request),
   }
 }

@@ -66,6 +66,7 @@ function ratesOf<T extends bigint>(rates: RatesInput, convert: (usd: bigint) => 
     completion: rates.completion === undefined ? (0n as T) : read(rates.completion),
     cacheRead: rates.input_cache_read === undefined ? prompt : read(rates.input_cache_read),
     cacheWrite: rates.input_cache_write === undefined ? prompt : read(rates.input_cache_write),
+    ...(rates.input_cache_write_1h === undefined ? {} : { cacheWrite1h: read(rates.input_cache_write_1h) }),
     request: rates.request === undefined ? (0n as T) : read(rates.request),
   }
 }

@@ -149,12 +149,13 @@ const Rates = Type.Object(
     completion: Type.Optional(Usd),
     input_cache_read: Type.Optional(Usd),
     input_cache_write: Type.Optional(Usd),
+    input_cache_write_1h: Type.Optional(Usd),
     request: Type.Optional(Usd),
   },
   {
     ...strict,
     description:
-      'US dollars per token, and per request, as decimal strings. `completion` is required unless the model embeds. The cache prices default to the price of the prompt.',
+      'US dollars per token, and per request, as decimal strings. `completion` is required unless the model embeds. The cache prices default to the price of the prompt; without `input_cache_write_1h` the cache of one hour is not offered.',
   },
 )
 

@@ -22,7 +22,7 @@ import {
   type Role,
 } from './request-schema.ts'
 import { normalizePreferences, readPreferences } from './routing-preferences.ts'
-import { checkPriced, checkPricedFields, checkPricedInside } from './unpriced-fields.ts'
+import { checkPriced, checkPricedFields, checkPricedInside, longCacheIn } from './unpriced-fields.ts'
 
 const envelope = validatorOf(Envelope)
 const messages = lazily(MESSAGES)
@@ -57,6 +57,7 @@ export function parseChat(body: Record<string, unknown>): Chat {
     promptBytes: promptBytes(valid, messagesJson, media.length > 0),
     media,
     remoteMedia: media.find(({ isRemote }) => isRemote)?.param,
+    longCache: longCacheIn(valid.messages, valid.tools as Part[] | undefined),
     forwarded,
     identifiers: identifiers as Record<string, string>,
     extras,
@@ -173,7 +174,7 @@ function checkPart(part: Part, path: string, leftOut: string[]): Media[] {
 
 // The names are checked before the schema, which would go through all of them several times.
 function checkMarks(part: Readonly<Record<string, unknown>>, path: string): void {
-  checkPricedFields(part, path)
+  checkPricedFields(part, path, 'by model')
   for (const mark of MARKS) {
     const given = part[mark]
     if (typeof given !== 'object' || given === null) continue
@@ -273,7 +274,7 @@ function checkTools(tools: readonly Part[] | undefined): void {
   for (const [index, tool] of (tools ?? []).entries()) {
     const inner = tool[tool.type]
     if (inner === undefined) throw missing(`tools.${index}.${tool.type}`)
-    checkPricedFields(tool, `tools.${index}`)
+    checkPricedFields(tool, `tools.${index}`, 'by model')
     for (const name of ['function', 'custom']) {
       const member = tool[name]
       if (typeof member === 'object' && member !== null)

@@ -54,6 +54,41 @@ const PRICED_ELSEWHERE: ReadonlyMap<string, Harmless> = new Map<string, Harmless
   ['connectors', empty],
 ])
 
+// The lifetime of a cache entry that models may have a price for.
+const LONG = '1h'
+
+// Whether an object is marked for a cache of one hour: allowed or not by the model that is requested.
+export function hasLongCache({ cache_control: mark }: Readonly<Record<string, unknown>>): boolean {
+  return isRecord(mark) && mark.ttl === LONG
+}
+
+// The path of the first such mark on parts of messages and on tools.
+export function longCacheIn(
+  messages: readonly { readonly content?: unknown }[],
+  tools: readonly Readonly<Record<string, unknown>>[] = [],
+): string | undefined {
+  for (const [index, { content }] of messages.entries()) {
+    if (!Array.isArray(content)) continue
+    const at = (content as readonly Readonly<Record<string, unknown>>[]).findIndex(hasLongCache)
+    if (at >= 0) return `messages.${index}.content.${at}.cache_control`
+  }
+  const tool = tools.findIndex(hasLongCache)
+  return tool < 0 ? undefined : `tools.${tool}.cache_control`
+}
+
+// The same anywhere in a request, for one that is known to have such a mark.
+export function longCacheInside(value: unknown, path: string): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  if (!Array.isArray(value) && hasLongCache(value as Record<string, unknown>)) {
+    return fieldBelow(path, 'cache_control').slice(0, 256).toWellFormed()
+  }
+  for (const [name, inner] of Object.entries(value)) {
+    const found = longCacheInside(inner, fieldBelow(path, name))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
 // `under` is the path of the enclosing object.
 export function checkPriced(name: string, value: unknown, under: string): void {
   if (PRICED_ELSEWHERE.get(name)?.(value) !== false) return
@@ -61,9 +96,18 @@ export function checkPriced(name: string, value: unknown, under: string): void {
   throw new Refusal('unsupported_value', { param, message: `${param} with this value is not supported.` })
 }
 
-// The fields of one object, without nested ones such as a caller's own schema.
-export function checkPricedFields(record: Readonly<Record<string, unknown>>, path: string): void {
-  for (const name of Object.keys(record)) if (PRICED_ELSEWHERE.has(name)) checkPriced(name, record[name], path)
+// The fields of one object, without nested ones such as a caller's own schema. Where the model decides about a cache of one
+// hour, its mark is not refused here.
+export function checkPricedFields(
+  record: Readonly<Record<string, unknown>>,
+  path: string,
+  longCache: 'refused' | 'by model' = 'refused',
+): void {
+  for (const name of Object.keys(record)) {
+    if (!PRICED_ELSEWHERE.has(name)) continue
+    if (longCache === 'refused' || name !== 'cache_control' || !hasLongCache(record))
+      checkPriced(name, record[name], path)
+  }
 }
 
 // Recursively: a field that only some provider reads may contain another one. Its depth was checked.

@@ -167,6 +167,7 @@ function written<T extends bigint>(rates: Rates<T>, format: (rate: T) => string)
     completion: format(rates.completion),
     input_cache_read: format(rates.cacheRead),
     input_cache_write: format(rates.cacheWrite),
+    ...(rates.cacheWrite1h === undefined ? {} : { input_cache_write_1h: format(rates.cacheWrite1h) }),
     request: format(rates.request),
   }
 }
@@ -183,6 +184,7 @@ function readWritten<T extends bigint>(given: WrittenRates, parse: (text: string
     completion: read('completion'),
     cacheRead: read('input_cache_read'),
     cacheWrite: read('input_cache_write'),
+    ...(given.input_cache_write_1h === undefined ? {} : { cacheWrite1h: read('input_cache_write_1h') }),
     request: read('request'),
   }
 }

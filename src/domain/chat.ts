@@ -43,6 +43,8 @@ export type Chat = {
   readonly media: readonly Media[]
   // The path of the first image URL, which not every provider fetches.
   readonly remoteMedia: string | undefined
+  // The path of the first mark that wants a cache of one hour, which not every model has a price for.
+  readonly longCache?: string | undefined
   // Allowlisted fields, as the caller sent them.
   readonly forwarded: Readonly<Record<string, unknown>>
   // Identifiers of the tenant's users, not yet hashed: they are sent upstream only as an HMAC.
@@ -139,6 +141,7 @@ function checkLimits(chat: Chat, model: Model): void {
     })
   }
   checkDimensions(chat, model)
+  checkLongCache(chat, model)
   checkLogprobs(chat, model)
   for (const { kind, param } of chat.media) {
     if (!model.inputModalities.includes(kind)) {
@@ -188,6 +191,13 @@ function checkDimensions({ embedding }: Chat, model: Model): void {
   })
 }
 
+// A longer lifetime of a cache entry has another price.
+function checkLongCache({ longCache }: Chat, { prices }: Model): void {
+  if (longCache === undefined || prices.cacheWrite1h !== undefined) return
+  const message = `${longCache} with this value is not supported by this model.`
+  throw new Refusal('unsupported_value', { param: longCache, message })
+}
+
 function hasSize(wanted: number, { dimensions, dimensionsMin }: NonNullable<Model['embedding']>): boolean {
   return wanted === dimensions || (dimensionsMin !== null && wanted >= dimensionsMin && wanted <= dimensions)
 }
@@ -198,6 +208,7 @@ function fits(chat: Chat, model: Model): boolean {
   if ((embedding === undefined) !== (model.embedding === undefined)) return false
   const wanted = embedding?.dimensions ?? null
   if (wanted !== null && model.embedding !== undefined && !hasSize(wanted, model.embedding)) return false
+  if (chat.longCache !== undefined && model.prices.cacheWrite1h === undefined) return false
   return takesMedia(chat, model) && !isTooLongFor(chat, model)
 }
 

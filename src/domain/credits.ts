@@ -15,7 +15,9 @@ export type Rates<Unit extends bigint = bigint> = {
   readonly prompt: Unit
   readonly completion: Unit
   readonly cacheRead: Unit
+  // Written for five minutes, and for one hour; the latter is absent where it is not offered.
   readonly cacheWrite: Unit
+  readonly cacheWrite1h?: Unit
   readonly request: Unit
 }
 export type Prices = Rates<Pico>
@@ -24,11 +26,20 @@ export type Tokens = {
   readonly prompt: number
   readonly cached: number
   readonly cacheWrite: number
+  // Part of `cacheWrite`.
+  readonly cacheWrite1h: number
   readonly completion: number
   readonly reasoning: number
 }
 
-export const NO_TOKENS: Tokens = { prompt: 0, cached: 0, cacheWrite: 0, completion: 0, reasoning: 0 }
+export const NO_TOKENS: Tokens = {
+  prompt: 0,
+  cached: 0,
+  cacheWrite: 0,
+  cacheWrite1h: 0,
+  completion: 0,
+  reasoning: 0,
+}
 
 // SQL stores amounts as 64-bit integers; the maximum is nine billion credits.
 export const NANO_MAX: Nano = 9_000_000_000_000_000_000n
@@ -43,7 +54,8 @@ export function sumOf(tokens: Tokens, rates: Rates): bigint {
   return (
     fresh * rates.prompt +
     BigInt(tokens.cached) * rates.cacheRead +
-    BigInt(tokens.cacheWrite) * rates.cacheWrite +
+    BigInt(tokens.cacheWrite - tokens.cacheWrite1h) * rates.cacheWrite +
+    (tokens.cacheWrite1h === 0 ? 0n : BigInt(tokens.cacheWrite1h) * (rates.cacheWrite1h ?? rates.cacheWrite)) +
     BigInt(tokens.completion) * rates.completion +
     rates.request
   )
@@ -65,7 +77,8 @@ export const COST_MAX: Nano = NANO_MAX / 100n
 
 function highestPromptRate(rates: Rates): bigint {
   let highest = rates.prompt
-  for (const rate of [rates.cacheRead, rates.cacheWrite]) if (rate > highest) highest = rate
+  for (const rate of [rates.cacheRead, rates.cacheWrite, rates.cacheWrite1h])
+    if (rate !== undefined && rate > highest) highest = rate
   return highest
 }
 

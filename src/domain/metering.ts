@@ -7,6 +7,8 @@ export type Reported = {
   readonly completion: number | undefined
   readonly cached: number
   readonly cacheWrite: number
+  // Part of `cacheWrite`; undefined where the upstream does not tell.
+  readonly cacheWrite1h: number | undefined
   readonly reasoning: number
 }
 
@@ -18,6 +20,8 @@ type Seen = {
   readonly finished: boolean
   // The caller left, and less may have been read than was produced: without the upstream's final count, the maximum is billed.
   readonly unseen: boolean
+  // The caller requested a cache of one hour: writes of unknown lifetime are billed as such.
+  readonly longCache?: boolean
 }
 
 export type MeteredUsage = {
@@ -36,6 +40,7 @@ export function readUsage(value: unknown): Reported {
     completion: count(usage.completion_tokens),
     cached: count(promptDetails.cached_tokens) ?? count(usage.prompt_cache_hit_tokens) ?? 0,
     cacheWrite: count(promptDetails.cache_write_tokens) ?? count(promptDetails.cache_creation_tokens) ?? 0,
+    cacheWrite1h: count(promptDetails.cache_write_1h_tokens),
     reasoning: count(completionDetails.reasoning_tokens) ?? 0,
   }
 }
@@ -56,11 +61,17 @@ export function meterUsage(reported: Reported, bounds: MeterBounds, seen: Seen, 
       ...tokens,
       cached: cacheFits ? reported.cached : 0,
       cacheWrite: cacheFits ? reported.cacheWrite : 0,
+      cacheWrite1h: cacheFits ? longWrites(reported, seen) : 0,
       reasoning: reported.reasoning <= tokens.completion ? reported.reasoning : 0,
     },
     source: believable && completion.believed ? 'upstream' : 'estimate',
     clamped: prompt > bounds.prompt || completion.count > bounds.completion,
   }
+}
+
+function longWrites({ cacheWrite, cacheWrite1h: told }: Reported, { longCache }: Seen): number {
+  const written = told ?? (longCache === true ? cacheWrite : 0)
+  return written <= cacheWrite ? written : 0
 }
 
 // The counts that `meterUsage` will replace by an estimate or compare with one.

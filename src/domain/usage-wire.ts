@@ -25,6 +25,7 @@ export type UsageObject = {
   readonly prompt_tokens: number
   readonly cached_tokens: number
   readonly cache_write_tokens: number
+  readonly cache_write_1h_tokens: number
   readonly completion_tokens: number
   readonly reasoning_tokens: number
   readonly usage_source: UsageSource
@@ -46,6 +47,7 @@ export type PriceObject = {
   readonly completion: string
   readonly input_cache_read: string
   readonly input_cache_write: string
+  readonly input_cache_write_1h?: string
   readonly request: string
 }
 
@@ -78,6 +80,7 @@ export function usageObject(row: UsageRow): UsageObject {
     prompt_tokens: row.tokens.prompt,
     cached_tokens: row.tokens.cached,
     cache_write_tokens: row.tokens.cacheWrite,
+    cache_write_1h_tokens: row.tokens.cacheWrite1h,
     completion_tokens: row.tokens.completion,
     reasoning_tokens: row.tokens.reasoning,
     usage_source: row.usageSource,

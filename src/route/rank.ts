@@ -53,6 +53,7 @@ function byCost(candidates: readonly Candidate[], { chat }: Circumstances): read
     prompt: Math.ceil(chat.promptBytes / BYTES_PER_TOKEN),
     cached: 0,
     cacheWrite: 0,
+    cacheWrite1h: 0,
     completion: Math.min(chat.maxTokens ?? USUAL_ANSWER_TOKENS, USUAL_ANSWER_TOKENS) * chat.n,
     reasoning: 0,
   }

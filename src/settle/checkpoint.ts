@@ -54,6 +54,7 @@ export function keepCheckpoints(
         prompt: Math.min(reported.prompt || estimatePrompt(held, model), promptMax(held.chat, model)),
         cached: 0,
         cacheWrite: 0,
+        cacheWrite1h: 0,
         completion: Math.min(
           Math.max(reported.completion ?? 0, estimate),
           held.chat.n * outputBoundOf(model, held.capTokens),

@@ -146,6 +146,7 @@ function price(held: Held, delivery: Delivery, needs: SettleNeeds): Bill | Promi
   const seen = {
     output: delivery.output.any,
     finished: delivery.finishReason !== null,
+    longCache: held.chat.longCache !== undefined,
     // An embedding has no output that could be unseen.
     unseen: delivery.outcome === 'client_left' && held.chat.embedding === undefined && endsUnseen(held.chat, model),
   }

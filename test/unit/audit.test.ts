@@ -132,6 +132,11 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
   ['a negative cost', `UPDATE usage SET cost = -1 WHERE request_id = 'r5'`, ['I2', 'I8', 'I10', 'I12', 'I13']],
   ['a refusal that costs', `UPDATE usage SET outcome = 'refused' WHERE request_id = 'r1'`, ['I10']],
   ['a failure that costs', `UPDATE usage SET outcome = 'upstream_failed' WHERE request_id = 'r1'`, ['I10']],
+  [
+    'cache writes for one hour that are part of no cache write',
+    `UPDATE usage SET cache_write_1h_tokens = 1 WHERE request_id = 'r1'`,
+    ['I12'],
+  ],
   ['a cost that the tokens do not explain', `UPDATE usage SET completion_tokens = 5 WHERE request_id = 'r1'`, ['I12']],
   [
     'tokens that were not charged',

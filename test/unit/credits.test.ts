@@ -29,6 +29,7 @@ const tokens: fc.Arbitrary<Tokens> = fc
     prompt: fresh + cached + cacheWrite,
     cached,
     cacheWrite,
+    cacheWrite1h: Math.floor(cacheWrite / 3),
     completion,
     reasoning: 0,
   }))

@@ -101,7 +101,14 @@ test("a target's cost is the exact sum times the rate, without markup, rounded u
   const count = fc.nat(1e7)
   fc.assert(
     fc.property(rates, factor, count, count, count, count, (given, rate, fresh, cached, cacheWrite, completion) => {
-      const tokens = { prompt: fresh + cached + cacheWrite, cached, cacheWrite, completion, reasoning: 0 }
+      const tokens = {
+        prompt: fresh + cached + cacheWrite,
+        cached,
+        cacheWrite,
+        cacheWrite1h: 0,
+        completion,
+        reasoning: 0,
+      }
       const dollars =
         BigInt(fresh) * given.prompt +
         BigInt(cached) * given.cacheRead +
@@ -118,7 +125,7 @@ test("a target's cost is the exact sum times the rate, without markup, rounded u
 })
 
 test('a cost finer than a pico-credit is not rounded token by token', () => {
-  const tokens = { prompt: 10_000, cached: 0, cacheWrite: 0, completion: 0, reasoning: 0 }
+  const tokens = { prompt: 10_000, cached: 0, cacheWrite: 0, cacheWrite1h: 0, completion: 0, reasoning: 0 }
   const nothing = { prompt: 0n, completion: 0n, cacheRead: 0n, cacheWrite: 0n, request: 0n }
 
   // A pico-dollar at 12.5 credits a dollar is 12.5 pico-credits, and ten thousand of them are 125 nano-credits.

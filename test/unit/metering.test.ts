@@ -101,6 +101,26 @@ test('impossible details count as none, and those of other dialects are read', (
   assert.equal(deepseek.cached, 4)
 })
 
+test('cache writes for one hour are part of all, and of unknown lifetime if the caller requested one', () => {
+  const writes = (details: object, longCache: boolean) =>
+    meterUsage(usage(50, 5, { prompt_tokens_details: details }), BOUNDS, { ...SEEN, longCache }, ESTIMATES).tokens
+
+  const told = writes({ cache_write_tokens: 20, cache_write_1h_tokens: 15 }, true)
+  const untold = writes({ cache_write_tokens: 20 }, true)
+  const notAsked = writes({ cache_write_tokens: 20 }, false)
+  const impossible = writes({ cache_write_tokens: 20, cache_write_1h_tokens: 21 }, true)
+
+  assert.deepEqual(
+    [told, untold, notAsked, impossible].map(({ cacheWrite, cacheWrite1h }) => [cacheWrite, cacheWrite1h]),
+    [
+      [20, 15],
+      [20, 20],
+      [20, 0],
+      [20, 0],
+    ],
+  )
+})
+
 test('an estimate is computed exactly if it can change the result', () => {
   const count = fc.option(fc.integer({ min: 0, max: 150 }), { nil: undefined })
   fc.assert(

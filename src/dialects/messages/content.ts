@@ -3,7 +3,7 @@
 import { demand } from '../../chat/parse-request.ts'
 import { validatorOf } from '../../chat/request-errors.ts'
 import { isDataUrl, isInline } from '../../chat/request-schema.ts'
-import { checkPriced } from '../../chat/unpriced-fields.ts'
+import { checkPriced, hasLongCache } from '../../chat/unpriced-fields.ts'
 import type { Media } from '../../domain/chat.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { publicUrl } from '../../lib/egress.ts'
@@ -121,7 +121,7 @@ function stored(path: string): Refusal {
   return new Refusal('unsupported_value', { param: `${path}.file_id`, message })
 }
 
-// A longer lifetime of a cache entry has another price.
+// A longer lifetime of a cache entry has another price; the model decides about one hour.
 export function checkMark(block: Readonly<Record<string, unknown>>, path: string): void {
-  if (block.cache_control !== undefined) checkPriced('cache_control', block.cache_control, path)
+  if (block.cache_control !== undefined && !hasLongCache(block)) checkPriced('cache_control', block.cache_control, path)
 }

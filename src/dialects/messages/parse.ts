@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { demand, parseChat } from '../../chat/parse-request.ts'
 import { missing, validatorOf } from '../../chat/request-errors.ts'
-import { checkPriced, checkPricedInside } from '../../chat/unpriced-fields.ts'
+import { checkPriced, checkPricedInside, hasLongCache, longCacheInside } from '../../chat/unpriced-fields.ts'
 import type { Chat } from '../../domain/chat.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { BETAS, CONTEXT_EDIT, SERVER_FIELDS } from './allowlists.ts'
@@ -67,6 +67,8 @@ function read(
     promptBytes: Math.max(chat.promptBytes, nativeBytes(native, nativeJson, media.length > 0)),
     media,
     remoteMedia: media.find(({ isRemote }) => isRemote)?.param,
+    // Text inside a string has its quotes escaped.
+    longCache: nativeJson.includes('"ttl":"1h"') ? longCacheInside(native, '') : undefined,
     forwarded: tools.length === 0 ? chat.forwarded : { ...chat.forwarded, tools: tools.map(toolOf) },
     extras: new Map([...chat.extras, ...nativeOnly(valid), ...extras]),
     leftOut: [...chat.leftOut, ...reading.leftOut],
@@ -94,7 +96,7 @@ function sortFields(body: Record<string, unknown>, reading: Reading): Map<string
 
 function checkFields(body: Body, reading: Reading): void {
   for (const name of ['cache_control', 'speed', 'inference_geo'])
-    if (body[name] !== undefined) checkPriced(name, body[name], '')
+    if (body[name] !== undefined && !(name === 'cache_control' && hasLongCache(body))) checkPriced(name, body[name], '')
   const { thinking, max_tokens: cap, context_management: management } = body
   if (thinking?.type === 'enabled' && thinking.budget_tokens === undefined) throw missing('thinking.budget_tokens')
   if (thinking?.type === 'enabled' && cap !== undefined && cap <= 1024)

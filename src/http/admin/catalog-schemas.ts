@@ -51,6 +51,7 @@ const Rates = Type.Object({
   completion: Type.String(),
   input_cache_read: Type.String(),
   input_cache_write: Type.String(),
+  input_cache_write_1h: Type.Optional(Type.String()),
   request: Type.String(),
 })
 const WrittenRates = Type.Record(Type.String(), Type.String())

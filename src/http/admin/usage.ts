@@ -96,6 +96,7 @@ const COLUMNS: readonly Exclude<keyof UsageObject, 'object'>[] = [
   'prompt_tokens',
   'cached_tokens',
   'cache_write_tokens',
+  'cache_write_1h_tokens',
   'completion_tokens',
   'reasoning_tokens',
   'usage_source',

@@ -101,6 +101,9 @@ export function modelEntry(model: Model) {
       completion: formatPrice(model.prices.completion),
       input_cache_read: formatPrice(model.prices.cacheRead),
       input_cache_write: formatPrice(model.prices.cacheWrite),
+      ...(model.prices.cacheWrite1h === undefined
+        ? {}
+        : { input_cache_write_1h: formatPrice(model.prices.cacheWrite1h) }),
       request: formatPrice(model.prices.request),
     },
     price_version: model.priceVersion,

@@ -143,6 +143,7 @@ export const ModelShape = Type.Object({
     completion: Price,
     input_cache_read: Price,
     input_cache_write: Price,
+    input_cache_write_1h: Type.Optional(Price),
     request: Type.String(said('Credits per request, as a decimal string.')),
   }),
   price_version: Type.String(said('Changes whenever a price does.')),

@@ -33,8 +33,9 @@ export function promptOf(messages: readonly Message[], kind: SdkKind): LanguageM
 // The cache marker, for providers that need one. A longer lifetime has another price, so the provider's default is used.
 export function cacheMark(part: Part | Message, kind: SdkKind): { providerOptions?: SharedV4ProviderOptions } {
   if (part.cache_control === undefined && part.prompt_cache_breakpoint === undefined) return {}
-  if (kind === 'anthropic') return { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }
-  return kind === 'bedrock' ? { providerOptions: { amazonBedrock: { cachePoint: { type: 'default' } } } } : {}
+  const long = (part.cache_control as { readonly ttl?: unknown } | undefined)?.ttl === '1h' ? { ttl: '1h' } : {}
+  if (kind === 'anthropic') return { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral', ...long } } } }
+  return kind === 'bedrock' ? { providerOptions: { amazonBedrock: { cachePoint: { type: 'default', ...long } } } } : {}
 }
 
 function systemMessages({ content }: Message, kind: SdkKind): LanguageModelV4Message[] {

@@ -121,9 +121,15 @@ function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): obje
     prompt_tokens: total,
     completion_tokens: outputTokens.total,
     total_tokens: (total ?? 0) + (outputTokens.total ?? 0),
-    prompt_tokens_details: { cached_tokens: cached ?? 0, cache_write_tokens: cacheWrite ?? 0 },
+    prompt_tokens_details: { cached_tokens: cached ?? 0, cache_write_tokens: cacheWrite ?? 0, ...longWrites(raw) },
     completion_tokens_details: { reasoning_tokens: outputTokens.reasoning ?? 0 },
   }
+}
+
+// Anthropic's package passes it on unparsed.
+function longWrites(raw: LanguageModelV4Usage['raw']): object {
+  const { ephemeral_1h_input_tokens: long } = (raw?.cache_creation ?? {}) as { ephemeral_1h_input_tokens?: unknown }
+  return typeof long === 'number' ? { cache_write_1h_tokens: long } : {}
 }
 
 const REASONS = {

@@ -24,7 +24,18 @@ export function Bill({ of: row }: { readonly of: UsageRow }): ReactNode {
       <TableFrame label="Tokens and prices" columns={COLUMNS}>
         <Line kind="Prompt" tokens={fresh} price={price?.prompt} />
         <Line kind="Prompt, cache read" tokens={row.cached_tokens} price={price?.input_cache_read} />
-        <Line kind="Prompt, cache write" tokens={row.cache_write_tokens} price={price?.input_cache_write} />
+        <Line
+          kind="Prompt, cache write"
+          tokens={row.cache_write_tokens - row.cache_write_1h_tokens}
+          price={price?.input_cache_write}
+        />
+        {row.cache_write_1h_tokens > 0 && (
+          <Line
+            kind="Prompt, cache write for 1 hour"
+            tokens={row.cache_write_1h_tokens}
+            price={price?.input_cache_write_1h ?? price?.input_cache_write}
+          />
+        )}
         <Line
           kind={row.reasoning_tokens === 0 ? 'Completion' : `Completion (${count(row.reasoning_tokens)} reasoning)`}
           tokens={row.completion_tokens}

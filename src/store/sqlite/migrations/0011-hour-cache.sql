@@ -1,0 +1,3 @@
+-- Prompt tokens that were written to a cache for one hour, which have a price of their own: part of cache_write_tokens.
+-- Without a CHECK, which would read every row.
+ALTER TABLE usage ADD COLUMN cache_write_1h_tokens INTEGER NOT NULL DEFAULT 0;
