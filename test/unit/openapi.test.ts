@@ -77,6 +77,7 @@ test('every endpoint is included: /v1, the admin table, operations', () => {
     '/embeddings',
     '/messages',
     '/messages/count_tokens',
+    '/responses',
   ].map(path => `POST /v1${path}`)
   assert.deepEqual(there.toSorted(), [...posts, ...reads, ...admin, ...others].toSorted())
 })
@@ -224,7 +225,7 @@ test('customers get only /v1, with exactly the components that it uses', () => {
   assert.deepEqual(Object.keys(customers.paths), shared)
   assert.deepEqual(
     customers.tags.map(({ name }) => name),
-    ['Chat', 'Messages', 'Embeddings', 'Models', 'Key', 'Usage'],
+    ['Chat', 'Messages', 'Responses', 'Embeddings', 'Models', 'Key', 'Usage'],
   )
   assert.deepEqual(
     names(customers).filter(name => !isUsed(name)),

@@ -53,6 +53,53 @@ export const MESSAGES_STREAM = [
   .map(data => `event: ${/"type":"(\w+)"/.exec(data)?.[1]}\ndata: ${data}\n\n`)
   .join('')
 
+export const RESPONSES_REQUEST = {
+  model: MODEL,
+  instructions: 'Answer in one sentence.',
+  input: 'What does a turnpike do?',
+  max_output_tokens: 200,
+} as const
+
+export const RESPONSES_ANSWER = {
+  id: `resp_${REQUEST_ID}`,
+  object: 'response',
+  created_at: 1_763_000_000,
+  status: 'completed',
+  error: null,
+  incomplete_details: null,
+  instructions: 'Answer in one sentence.',
+  model: MODEL,
+  output: [
+    {
+      id: `msg_${REQUEST_ID}_0`,
+      type: 'message',
+      status: 'completed',
+      role: 'assistant',
+      content: [
+        { type: 'output_text', text: 'It lets you through once you have paid.', annotations: [], logprobs: [] },
+      ],
+    },
+  ],
+  store: false,
+  usage: {
+    input_tokens: 21,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+    output_tokens: 9,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 30,
+    cost: 0.000039,
+  },
+} as const
+
+// As bytes on the wire, without the events between.
+export const RESPONSES_STREAM = [
+  `{"type":"response.created","sequence_number":0,"response":{"id":"resp_${REQUEST_ID}","object":"response","status":"in_progress","model":"${MODEL}","output":[],"usage":null}}`,
+  `{"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_${REQUEST_ID}_0","output_index":0,"content_index":0,"delta":"It lets you through","logprobs":[]}`,
+  `{"type":"response.completed","sequence_number":9,"response":${JSON.stringify(RESPONSES_ANSWER)}}`,
+]
+  .map(data => `event: ${/"type":"([\w.]+)"/.exec(data)?.[1]}\ndata: ${data}\n\n`)
+  .join('')
+
 export const EMBEDDINGS_REQUEST = { model: 'demo/embed', input: ['A gate.', 'A toll.'] } as const
 
 export const EMBEDDINGS = {

@@ -7,6 +7,7 @@ import { curlOf, MODEL, QUICK_START, SERVER } from './examples.ts'
 import { guide } from './guide.ts'
 import { componentHeaders, headerRefs } from './headers.ts'
 import { messagesPaths } from './messages.ts'
+import { responsesPaths } from './responses.ts'
 import { componentSchemas } from './schemas.ts'
 import { v1Paths } from './v1.ts'
 
@@ -43,6 +44,7 @@ function build(brand: Brand, audience: Audience): OpenApi {
   const paths = withSamples({
     ...v1Paths(brand),
     ...messagesPaths(brand),
+    ...responsesPaths(brand),
     ...(isOperator ? { ...adminPaths(), ...operationsPaths() } : {}),
   })
   const groups = TAG_GROUPS.filter(({ name }) => isOperator || name === 'API')
@@ -140,6 +142,7 @@ const TAG_GROUPS = [
     tags: [
       { name: 'Chat', description: 'Chat completions, as JSON or as a stream.' },
       { name: 'Messages', description: "Anthropic's Messages, as JSON or as a stream." },
+      { name: 'Responses', description: "OpenAI's Responses, as JSON or as a stream." },
       { name: 'Embeddings', description: 'Vectors for texts.' },
       { name: 'Models', description: 'Available models and their prices.' },
       { name: 'Key', description: 'Status, limits and balance of the API key.' },
