@@ -1,5 +1,5 @@
 // What an endpoint needs of the dialect that its callers speak: how a request is read, and how an answer, a stream and an error
-// are written. Everything between is the same for all dialects.
+// are written. Everything between is the same for all dialects. See docs/decisions/dialects.md.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Chat } from '../domain/chat.ts'
 import type { Chunk, Receipt, Whole } from '../domain/handoff.ts'
