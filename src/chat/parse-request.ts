@@ -30,6 +30,15 @@ const parts = lazily(PARTS)
 const records = lazily(RECORDS)
 
 export function parseChat(body: Record<string, unknown>): Chat {
+  return read(body, true)
+}
+
+// The translation of a request in another dialect, which is measured and serialised as it was sent.
+export function parseTranslated(body: Record<string, unknown>): Chat {
+  return read(body, false)
+}
+
+function read(body: Record<string, unknown>, isSent: boolean): Chat {
   const { forwarded, identifiers, extras } = sortFields(body)
   const leftOut: string[] = []
   normalizePreferences(body, leftOut)
@@ -43,7 +52,7 @@ export function parseChat(body: Record<string, unknown>): Chat {
   checkTools(valid.tools as Part[] | undefined)
   for (const [index, declared] of ((valid.functions as Record<string, unknown>[] | undefined) ?? []).entries())
     checkPricedFields(declared, `functions.${index}`)
-  const messagesJson = JSON.stringify(valid.messages)
+  const messagesJson = isSent ? JSON.stringify(valid.messages) : ''
   return {
     dialect: 'chat',
     model: valid.model,
@@ -54,7 +63,7 @@ export function parseChat(body: Record<string, unknown>): Chat {
     maxTokensName: valid.max_tokens === undefined ? 'max_completion_tokens' : 'max_tokens',
     messages: valid.messages,
     messagesJson,
-    promptBytes: promptBytes(valid, messagesJson, media.length > 0),
+    promptBytes: isSent ? promptBytes(valid, messagesJson, media.length > 0) : 0,
     media,
     remoteMedia: media.find(({ isRemote }) => isRemote)?.param,
     longCache: longCacheIn(valid.messages, valid.tools as Part[] | undefined),

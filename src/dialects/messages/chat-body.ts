@@ -12,35 +12,27 @@ export function chatBody(
 ): Record<string, unknown> {
   const { tool_choice: choice, stop_sequences: stops, metadata, thinking } = body
   const format = body.output_config?.format ?? body.output_format
-  const chat: Record<string, unknown> = {
-    model: body.model,
-    messages: translated.map(({ message }) => message),
-    max_tokens: body.max_tokens,
-    stream: body.stream,
-    temperature: body.temperature,
-    top_k: body.top_k,
-    top_p: body.top_p,
-    stop: stops === undefined || stops.length === 0 ? undefined : stops.slice(0, STOPS_MAX),
-    user: metadata?.user_id,
-    session_id: body.session_id,
-    models: body.models,
-    provider: body.provider,
-    thinking: thinking && { ...thinking },
-    ...(tools.length === 0 ? {} : { tools: tools.slice(0, TOOLS_TRANSLATED_MAX).map(toolOf) }),
-    ...(tools.length === 0 || choice === undefined ? {} : { tool_choice: toolChoiceOf(choice) }),
-    ...(choice?.disable_parallel_tool_use === true && tools.length > 0 ? { parallel_tool_calls: false } : {}),
-    ...(format === undefined
-      ? {}
-      : {
-          response_format: {
-            type: 'json_schema',
-            json_schema: { name: 'output', schema: format.schema, strict: true },
-          },
-        }),
+  const chat: Record<string, unknown> = { model: body.model, messages: translated.map(({ message }) => message) }
+  const say = (name: string, value: unknown) => {
+    if (value !== undefined) chat[name] = value
   }
-  for (const name of Object.keys(chat)) if (chat[name] === undefined) delete chat[name]
+  for (const name of AS_THEY_ARE) say(name, body[name])
+  if (stops !== undefined && stops.length > 0) say('stop', stops.slice(0, STOPS_MAX))
+  say('user', metadata?.user_id)
+  if (thinking !== undefined) say('thinking', { ...thinking })
+  if (tools.length > 0) {
+    say('tools', tools.slice(0, TOOLS_TRANSLATED_MAX).map(toolOf))
+    if (choice !== undefined) say('tool_choice', toolChoiceOf(choice))
+    if (choice?.disable_parallel_tool_use === true) say('parallel_tool_calls', false)
+  }
+  if (format !== undefined) {
+    const json_schema = { name: 'output', schema: format.schema, strict: true }
+    say('response_format', { type: 'json_schema', json_schema })
+  }
   return chat
 }
+
+const AS_THEY_ARE = ['max_tokens', 'stream', 'temperature', 'top_k', 'top_p', 'session_id', 'models', 'provider']
 
 // A level for providers that know only levels.
 export function effortOf({ output_config: config, thinking }: Body): string | undefined {

@@ -15,12 +15,12 @@ export function inOurNames<Read>(translated: readonly Translated[], work: () => 
 }
 
 export function ownPath(param: string, translated: readonly Translated[]): string {
-  const [, place, part, rest = ''] = /^messages\.(\d+)(?:\.content\.(\d+))?(.*)$/.exec(param) ?? []
-  const origin = place === undefined ? undefined : translated[Number(place)]
+  const [root, place, name, part, ...rest] = param.split('.')
+  const origin = root === 'messages' && place !== undefined ? translated[Number(place)] : undefined
   if (origin === undefined) return OWN_NAMES[param] ?? param
-  if (part === undefined) return origin.path
+  if (name !== 'content' || part === undefined) return origin.path
   const path = origin.parts[Number(part)] ?? origin.path
-  return `${path}${PART_NAMES[rest] ?? ''}`
+  return `${path}${PART_NAMES[rest.join('.')] ?? ''}`
 }
 
 const OWN_NAMES: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ const OWN_NAMES: Readonly<Record<string, string>> = {
   response_format: 'output_config.format',
 }
 const PART_NAMES: Readonly<Record<string, string>> = {
-  '.type': '.type',
-  '.image_url.url': '.source.url',
-  '.file.file_data': '.source.data',
+  type: '.type',
+  'image_url.url': '.source.url',
+  'file.file_data': '.source.data',
 }

@@ -1,7 +1,7 @@
 // Converts the body of a Messages request to a Chat, or a Refusal that names the caller's field: its own schema first, then the
 // translation by the rules of a chat, so that media, prices and identifiers are decided in one place. Pure.
 import type { IncomingHttpHeaders } from 'node:http'
-import { demand, parseChat } from '../../chat/parse-request.ts'
+import { demand, parseTranslated } from '../../chat/parse-request.ts'
 import { missing, validatorOf } from '../../chat/request-errors.ts'
 import { checkPriced, checkPricedInside, hasLongCache, longCacheInside } from '../../chat/unpriced-fields.ts'
 import type { Chat } from '../../domain/chat.ts'
@@ -51,7 +51,7 @@ function read(
     ...(valid.system === undefined || valid.system.length === 0 ? [] : [systemMessage(valid.system)]),
     ...valid.messages.flatMap((turn, index) => turnMessages(turn, `messages.${index}`)),
   ]
-  const chat = inOurNames(translated, () => parseChat(chatBody(valid, tools, translated)))
+  const chat = inOurNames(translated, () => parseTranslated(chatBody(valid, tools, translated)))
   const native = nativeOf(valid, tools)
   const nativeJson = JSON.stringify(native)
   const media = [...chat.media.map(entry => ({ ...entry, param: ownPath(entry.param, translated) })), ...reading.media]
@@ -64,7 +64,7 @@ function read(
     untranslatable: reading.untranslatable,
     effort: effortOf(valid),
     maxTokensName: 'max_tokens',
-    promptBytes: Math.max(chat.promptBytes, nativeBytes(native, nativeJson, media.length > 0)),
+    promptBytes: nativeBytes(native, nativeJson, media.length > 0) + ADDED_BYTES * (translated.length + tools.length),
     media,
     remoteMedia: media.find(({ isRemote }) => isRemote)?.param,
     // Text inside a string has its quotes escaped.
@@ -74,6 +74,9 @@ function read(
     leftOut: [...chat.leftOut, ...reading.leftOut],
   }
 }
+
+// What a translation may add to a message or a tool.
+const ADDED_BYTES = 64
 
 // Takes what the dialect does not know out of the body: it is sent only to providers that list it as `passthrough`.
 function sortFields(body: Record<string, unknown>, reading: Reading): Map<string, unknown> {
