@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../../../support/folder.ts'
@@ -177,6 +178,23 @@ test('a process that cannot re-execute itself serves as it is', async () => {
   await using gateway = await startGateway({ env, nodeArgs: permissions })
 
   assert.equal((await gateway.chat({ model: 'demo/echo' })).status, 200)
+})
+
+test('a first start that ended before it created the default account is completed by the next one', async () => {
+  await using upstream = await startUpstream()
+  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  await gateway.stop({ hurry: true })
+  const db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'))
+  const { changes } = db
+    .prepare("DELETE FROM account WHERE id = (SELECT value FROM setting WHERE name = 'default_account')")
+    .run()
+  db.exec("DELETE FROM setting WHERE name = 'first_start_shown'")
+  db.close()
+
+  await gateway.restart()
+
+  assert.equal(changes, 1)
+  assert.equal((await gateway.admin('POST', '/keys', { name: 'in the default account' })).status, 201)
 })
 
 type Shown = { readonly adminToken: string; readonly secret: string }
