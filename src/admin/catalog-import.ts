@@ -7,6 +7,7 @@ import { documentOf } from '../domain/list-model.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type ListedModel, type PriceList, priceListOf } from '../lib/price-list.ts'
+import { starPattern } from '../lib/star-pattern.ts'
 import type { ModelEntry, ModelSave } from '../store/contract/catalog.ts'
 import type { Actor } from '../store/contract/operator.ts'
 import { type CatalogNeeds, merged, thenRefresh } from './catalog-input.ts'
@@ -154,23 +155,4 @@ function matcher(pattern: string | undefined): (name: string) => boolean {
   if (pattern === undefined || pattern === '') return () => true
   if (!pattern.includes('*')) return name => name.includes(pattern)
   return starPattern(pattern)
-}
-
-// Patterns in which `*` matches any text, in one pass whatever the pattern: each piece between two stars is matched as early as
-// possible, without backtracking.
-export function starPattern(pattern: string): (text: string) => boolean {
-  const [first = '', ...pieces] = pattern.split('*')
-  const last = pieces.pop()
-  if (last === undefined) return text => text === first
-  return text => {
-    const end = text.length - last.length
-    if (end < first.length || !text.startsWith(first) || !text.endsWith(last)) return false
-    let at = first.length
-    for (const piece of pieces) {
-      const found = text.indexOf(piece, at)
-      if (found === -1 || found + piece.length > end) return false
-      at = found + piece.length
-    }
-    return true
-  }
 }

@@ -17,7 +17,7 @@ import { PROXY_RULE, proxyAddress } from '../lib/proxy-address.ts'
 import { type Fault, invalidField, missingField, type Path } from '../lib/schema-fault.ts'
 import { costsOf, pricesOf } from './model.ts'
 import { addressOf, secretsOf, settingsOf } from './provider.ts'
-import { type ModelInput, type ProviderInput, type RatesInput, USD_WORDS } from './schema.ts'
+import { type ModelInput, type ProviderInput, type RatesInput, STARS_MAX, USD_WORDS } from './schema.ts'
 
 export type Faults = Generator<Fault, void, undefined>
 
@@ -43,6 +43,7 @@ export type Known = {
 export function* modelFaults(input: ModelInput, { providers, exchange, unknownProvider }: Known): Faults {
   const { context_length: context, max_output_tokens: output = 0, input_modalities: modalities = ['text'] } = input
   for (const [name] of repetitions([input.id, ...(input.aliases ?? [])])) yield invalidField(['aliases'], taken(name))
+  yield* starFaults(input)
   yield* typeFaults(input)
   if (output > context) yield invalidField(['max_output_tokens'], `must be a whole number from 1 to ${context}`)
   if (!modalities.includes('text')) yield invalidField(['input_modalities'], 'must list text')
@@ -56,6 +57,15 @@ export function* modelFaults(input: ModelInput, { providers, exchange, unknownPr
   }
   const names = input.targets.map(({ provider, model }) => `${provider} ${model}`)
   for (const [name, index] of repetitions(names)) yield invalidField(['targets', index], taken(name))
+}
+
+// Two stars in a row mean the same as one, and would hide that two models have the same pattern.
+function* starFaults({ aliases = [] }: ModelInput): Faults {
+  for (const [index, alias] of aliases.entries()) {
+    if (alias.includes('**')) yield invalidField(['aliases', index], 'must not have two stars in a row')
+    if (alias.split('*').length - 1 > STARS_MAX)
+      yield invalidField(['aliases', index], `must have at most ${STARS_MAX} stars`)
+  }
 }
 
 // What one type needs and the other does not have.

@@ -8,6 +8,7 @@ import { STRATEGIES } from '../domain/routing.ts'
 
 const PROVIDER_ID = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$'
 const MODEL_ID = '^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,255}$'
+const ALIAS = '^[A-Za-z0-9*][A-Za-z0-9._:@/+*-]{0,255}$'
 const TARGET_MODEL = '^[!-~]{1,256}$'
 const SECRET = '^[ -~]+$'
 const ADDRESS = '^ *[Hh][Tt][Tt][Pp][Ss]?:'
@@ -30,6 +31,7 @@ export const FACTOR_WORDS = 'a plain decimal such as "1.25": above 0, at most 10
 export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   [PROVIDER_ID]: '1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit',
   [MODEL_ID]: '1 to 256 letters, digits or . _ : @ / + -, starting with a letter or digit',
+  [ALIAS]: '1 to 256 letters, digits or . _ : @ / + - *, starting with a letter, a digit or *',
   [TARGET_MODEL]: '1 to 256 visible ASCII characters',
   [SECRET]: 'visible ASCII characters',
   [ADDRESS]: 'an http:// or https:// address',
@@ -57,6 +59,8 @@ export const Factor = Type.String({ pattern: FACTOR, maxLength: 64 })
 export const Credits = Type.String({ pattern: CREDITS, maxLength: 64 })
 const TOKENS = { minimum: 1, maximum: 100_000_000 }
 export const TokenCount = Type.Integer(TOKENS)
+// In one alias: each is looked for in every name that is neither an id nor another alias.
+export const STARS_MAX = 4
 const DIMENSIONS = { minimum: 1, maximum: 65_536 }
 
 export const texts = (maxItems: number, description?: string) =>
@@ -173,7 +177,12 @@ const TargetSchema = Type.Object(
 export const ModelSchema = Type.Object(
   {
     id: Type.String({ pattern: MODEL_ID }),
-    aliases: Type.Optional(Type.Array(Type.String({ pattern: MODEL_ID }), { maxItems: BOUNDS.namesPerListMax })),
+    aliases: Type.Optional(
+      Type.Array(Type.String({ pattern: ALIAS }), {
+        maxItems: BOUNDS.namesPerListMax,
+        description: `Other names; \`*\` matches any characters, at most ${STARS_MAX} times in one alias.`,
+      }),
+    ),
     name: Type.Optional(Text),
     description: Type.Optional(Type.String({ maxLength: 4096 })),
     owned_by: Type.Optional(Text),

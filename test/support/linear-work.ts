@@ -2,7 +2,6 @@
 // characters, and the loops that read, split or check untrusted text. A worker thread runs it, so that a test can end a
 // hanging one.
 import { isMainThread, parentPort } from 'node:worker_threads'
-import { starPattern } from '../../src/admin/catalog-import.ts'
 import { parseChat } from '../../src/chat/parse-request.ts'
 import { fieldPath } from '../../src/chat/request-errors.ts'
 import { parseCredits } from '../../src/domain/credits.ts'
@@ -11,6 +10,7 @@ import type { UsageObject } from '../../src/domain/usage-wire.ts'
 import { csvLine } from '../../src/http/admin/usage.ts'
 import { clientAddress, parseCidrs } from '../../src/lib/ip-address.ts'
 import { guardText } from '../../src/lib/json-guard.ts'
+import { starPattern } from '../../src/lib/star-pattern.ts'
 import { withoutTrailing } from '../../src/lib/text.ts'
 import { countWords, wordEnds } from '../../src/upstream/demo.ts'
 import { charactersOf, everyPattern } from './patterns.ts'

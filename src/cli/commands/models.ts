@@ -15,7 +15,7 @@ const FIELDS: Readonly<Record<string, Option>> = {
     multiple: true,
     about: 'provider and upstream model, in order of priority; repeatable',
   },
-  alias: { value: 'NAME', multiple: true, about: 'alternative ID; repeatable' },
+  alias: { value: 'NAME', multiple: true, about: 'alternative ID, * matches any characters; repeatable' },
 }
 const LISTED = ['id', 'status', 'provisioned', 'context_length', 'pricing', 'targets']
 

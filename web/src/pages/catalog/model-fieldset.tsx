@@ -46,7 +46,11 @@ export function ModelFieldset({ form, of: model, isReadOnly }: Props): ReactNode
             />
           )}
           <TextInput label="Name" description="Display name" {...form.getInputProps('name')} />
-          <TagsInput label="Aliases" description="Other IDs for this model" {...form.getInputProps('aliases')} />
+          <TagsInput
+            label="Aliases"
+            description="Other IDs for this model; * matches any characters"
+            {...form.getInputProps('aliases')}
+          />
           <NumberInput
             label="Context length"
             description="Tokens"
