@@ -8,6 +8,7 @@ import type { OpenedAnswer } from '../../src/dialects/dialect.ts'
 import { responsesWhole } from '../../src/dialects/responses/json.ts'
 import { parseResponses } from '../../src/dialects/responses/parse.ts'
 import { responsesStream } from '../../src/dialects/responses/stream.ts'
+import { toolNames } from '../../src/dialects/responses/tool-names.ts'
 import type { Chat } from '../../src/domain/chat.ts'
 import type { Nano } from '../../src/domain/credits.ts'
 import type { Chunk, ChunkChoice, Receipt } from '../../src/domain/handoff.ts'
@@ -232,6 +233,51 @@ test('calls whose pieces alternate stay whole', () => {
       ['c1', '{"a":1}'],
     ],
   )
+})
+
+test('the tools of namespaces have distinct names that every provider takes, and are found by them', () => {
+  const anyName = fc.oneof(name, text, fc.stringMatching(/^[ab_]{1,5}$/), fc.string({ minLength: 60, maxLength: 80 }))
+  const spaces = fc.uniqueArray(
+    fc.record({ name: anyName, tools: fc.uniqueArray(anyName, { minLength: 1, maxLength: 4 }) }),
+    {
+      selector: space => space.name,
+      minLength: 1,
+      maxLength: 4,
+    },
+  )
+  fc.assert(
+    fc.property(spaces, fc.uniqueArray(name, { maxLength: 3 }), (namespaces, plain) => {
+      const tools = [
+        ...plain.map(each => ({ type: 'function', name: each })),
+        ...namespaces.map(space => ({
+          type: 'namespace',
+          name: space.name,
+          tools: space.tools.map(each => ({ type: 'function', name: each })),
+        })),
+      ]
+
+      const names = toolNames(tools.map(tool => ({ tool, path: '' })))
+
+      const flat = names.tools.map(tool => tool.flat)
+      assert.equal(new Set(flat).size, flat.length)
+      for (const tool of names.tools) {
+        if (tool.namespace === undefined) continue
+        assert.match(tool.flat, /^[\w-]{1,64}$/)
+        assert.equal(names.flat(tool.name, tool.namespace), tool.flat)
+        assert.deepEqual(names.called(tool.flat), tool)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('an event whose name is not one line is not passed on', () => {
+  const writer = responsesStream(opened())
+  const native = { type: 'x\n\ndata: {"type":"response.completed"}', y: 1 }
+
+  const raw = writer.chunks([{ choices: [], native, usage: undefined, fingerprint: undefined }])
+
+  assert.equal(raw, '')
 })
 
 const RECEIPT: Receipt = {

@@ -10,7 +10,7 @@ export function responsesWhole(opened: OpenedAnswer): WholeWriter {
   const response = responseWriter(opened)
   const carries = carriesReasoning(chat)
   let answer: { readonly output: string; readonly incomplete: string | undefined } | undefined
-  const passing = nativeWriter(chat, requestId)
+  const passing = nativeWriter(opened)
   let passed: string | undefined
   return {
     whole(whole) {
@@ -26,7 +26,8 @@ export function responsesWhole(opened: OpenedAnswer): WholeWriter {
       answer = { output: JSON.stringify(items), incomplete }
     },
     body(by, receipt) {
-      if (passed !== undefined) return passing.close(passed, by.model, receipt)
+      passing.served(by)
+      if (passed !== undefined) return passing.close(passed, receipt)
       if (answer === undefined) return undefined
       response.served(by)
       const { output, incomplete } = answer

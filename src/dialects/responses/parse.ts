@@ -359,16 +359,16 @@ function asOwn<T>(parse: () => T, origins: readonly Origin[], names: ToolNames):
 }
 
 function ownPath(param: string, origins: readonly Origin[], { tools }: ToolNames): string {
-  const [first = '', index = '', ...rest] = param.split('.')
+  const [first = '', index, ...rest] = param.split('.')
   if (first === 'messages') {
-    const origin = origins[Number(index)]
+    const origin = index === undefined ? undefined : origins[Number(index)]
     if (origin === undefined) return 'input'
     const [under, part, ...inside] = rest
     const path = under === 'content' ? origin.parts[Number(part)] : undefined
     if (path !== undefined) return [path, ...inside].join('.').replace(/\.(image_url\.url|file\.file_data)$/, INNER)
     return [origin.path, ...rest].join('.')
   }
-  if (first === 'tools') return tools[Number(index)]?.path ?? 'tools'
+  if (first === 'tools') return (index === undefined ? undefined : tools[Number(index)]?.path) ?? 'tools'
   return TOP.get(first) ?? param
 }
 

@@ -5,7 +5,6 @@ import { formatCredits } from '../../domain/credits.ts'
 import type { Receipt } from '../../domain/handoff.ts'
 import { errorBody, type Refusal } from '../../domain/refusal.ts'
 import type { ServedBy } from '../../relay/sink.ts'
-import { metadataJson } from '../chat/json.ts'
 import type { OpenedAnswer } from '../dialect.ts'
 
 export type Status = 'in_progress' | 'completed' | 'incomplete' | 'failed'
@@ -35,7 +34,7 @@ export function responseWriter(opened: OpenedAnswer): ResponseWriter {
   return {
     served(by) {
       model = by.model
-      if (explain) explained = `,"routing":{${metadataJson(by)}}`
+      if (explain) explained = routingField(by)
     },
     json({ status, output, incomplete, refusal, receipt }) {
       const error = refusal === undefined ? 'null' : JSON.stringify(errorOf(refusal, requestId))
@@ -51,6 +50,11 @@ export function responseWriter(opened: OpenedAnswer): ResponseWriter {
 
 export function responseId(requestId: string): string {
   return `resp_${requestId}`
+}
+
+// The candidates in order, with reasons. `metadata` is the caller's own.
+export function routingField({ considered }: ServedBy): string {
+  return `,"routing":${JSON.stringify({ candidates: considered })}`
 }
 
 // Not known before the end.

@@ -83,43 +83,45 @@ function translatedStream(opened: OpenedAnswer, number: Numbering) {
   }
 }
 
-function passedStream({ requestId, chat, model: requested }: OpenedAnswer, number: Numbering) {
-  const writer = nativeWriter(chat, requestId)
-  let model = requested
+function passedStream(opened: OpenedAnswer, number: Numbering) {
+  const writer = nativeWriter(opened)
   let begun: Readonly<Record<string, unknown>> | undefined
   const done: unknown[] = []
-  let last: { readonly type: string; readonly opened: string } | undefined
+  let last: { readonly type: string; readonly response: string } | undefined
 
   return {
-    served(by: { readonly model: string }): void {
-      model = by.model
-    },
+    served: writer.served,
     hasBegun: () => begun !== undefined,
     event({ type, sequence_number: _, ...fields }: NativeEvent): string {
       begun ??= {}
-      if (last !== undefined) return ''
+      // Nothing follows the last event, and a type is a line of its own.
+      if (last !== undefined || !EVENT_TYPE.test(type)) return ''
       if (!isRecord(fields.response)) {
-        if (type === 'response.output_item.done') done.push(fields.item)
+        if (type === 'response.output_item.done' && done.length < ITEMS_KEPT_MAX) done.push(fields.item)
         return number(type, JSON.stringify(fields).slice(1, -1))
       }
-      const opened = writer.open(fields.response)
+      const response = writer.open(fields.response)
       if (TERMINAL.has(type)) {
-        last = { type, opened }
+        last = { type, response }
         return ''
       }
       begun = fields.response
-      return number(type, `"response":${writer.close(opened, model, undefined)}`)
+      return number(type, `"response":${writer.close(response, undefined)}`)
     },
     completed(receipt: Receipt): string {
-      const { type, opened } = last ?? {
+      const { type, response } = last ?? {
         type: 'response.completed',
-        opened: writer.open({ ...begun, output: done, status: 'completed' }),
+        response: writer.open({ ...begun, output: done, status: 'completed' }),
       }
-      return number(type, `"response":${writer.close(opened, model, receipt)}`)
+      return number(type, `"response":${writer.close(response, receipt)}`)
     },
     failed(refusal: Refusal, receipt: Receipt | undefined): string {
-      const opened = writer.open(brokenResponse(begun ?? {}, done, refusal, requestId))
-      return number('response.failed', `"response":${writer.close(opened, model, receipt)}`)
+      const response = writer.open(brokenResponse(begun ?? {}, done, refusal, opened.requestId))
+      return number('response.failed', `"response":${writer.close(response, receipt)}`)
     },
   }
 }
+
+const EVENT_TYPE = /^[\w.-]{1,128}$/
+// For a response that breaks off.
+const ITEMS_KEPT_MAX = 256

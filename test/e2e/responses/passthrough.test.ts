@@ -6,6 +6,7 @@ import { openFixture } from '../../support/fixture.ts'
 import { type Event, eventsOf, respond, textOf } from '../../support/responses.ts'
 import { answersAs, callItem, textItem, USAGE } from '../../support/responses-upstream.ts'
 import { standardModel, standardProvider } from '../../support/standard-config.ts'
+import { until } from '../../support/until.ts'
 import type { JournalEntry } from '../../support/upstream-journal.ts'
 import { chargedTo, nano, settledRow } from '../../support/usage.ts'
 
@@ -121,4 +122,34 @@ test('an incomplete answer ends as incomplete with the provider’s reason', asy
   assert.deepEqual([whole.body.status, whole.body.incomplete_details], ['incomplete', { reason: 'max_output_tokens' }])
   const row = await settledRow(gateway, whole.headers['x-request-id'])
   assert.equal(row.finish_reason, 'length')
+})
+
+test('an explanation of the routing is beside the caller’s own metadata', async () => {
+  const { secret } = await gateway.createKey()
+  upstream.next(answersAs({ output: [textItem('Hello')] }))
+
+  const answer = await respond(gateway, { metadata: { a: 'b' } }, { key: secret, headers: { 'x-svc-explain': '1' } })
+
+  const { candidates } = answer.body.routing as unknown as { candidates: { provider: string }[] }
+  assert.deepEqual(
+    candidates.map(({ provider }) => provider),
+    ['up'],
+  )
+  assert.deepEqual(answer.body.metadata, { a: 'b' })
+})
+
+test('a revoke that ends streams ends a response in its own form, paid for what was sent', async () => {
+  const { secret, id } = await gateway.createKey()
+  upstream.next({ chunks: 10_000, chunkDelayMs: 20 })
+
+  const answering = respond(gateway, { stream: true }, { key: secret })
+  await until('content was sent', () => (upstream.journal.at(-1)?.chunks ?? 0) > 3)
+  await gateway.admin('POST', `/keys/${id}/revoke`, { abort_streams: true })
+  const answer = await answering
+
+  const last = eventsOf(answer.text).at(-1)
+  const row = await settledRow(gateway, answer.headers['x-request-id'])
+  assert.equal(last?.type, 'response.failed')
+  assert.deepEqual([answer.trailers['x-svc-cost'], last?.response?.usage?.cost], [row.cost, Number(row.cost)])
+  assert.ok(row.completion_tokens > 0)
 })

@@ -32,14 +32,13 @@ function typed(item: Part): Part {
 }
 
 // Models that only the Responses API has, and those that refuse tools at chat completions while they reason. The newest reason
-// unless the request says otherwise.
+// unless the request says otherwise. By OpenAI's own names: resellers, who add a prefix, do this themselves.
 function needsResponses(model: string, { forwarded, effort: translated }: Chat): boolean {
-  const bare = model.slice(model.lastIndexOf('/') + 1)
-  if (ONLY_RESPONSES.test(bare)) return true
+  if (ONLY_RESPONSES.test(model)) return true
   const { tools, functions, reasoning_effort: effort = translated } = forwarded
   if (tools === undefined && functions === undefined) return false
   if (effort === 'none') return false
-  return effort === undefined ? REASONS_ALWAYS.test(bare) : REASONS.test(bare)
+  return effort === undefined ? REASONS_ALWAYS.test(model) : REASONS.test(model)
 }
 
 const ONLY_RESPONSES = /^(?:gpt-5(?:\.\d+)?-(?:codex|pro)|o[1-9]-pro|codex-|o[1-9]-deep-research|computer-use)/
