@@ -13,7 +13,7 @@ import { nativeBytes, nativeOf, nativeOnly } from './native.ts'
 import { inOurNames, ownPath } from './origins.ts'
 import { type Body, cannotTranslate, invalid, leaveOut, type Reading } from './reading.ts'
 import { CountedEnvelope, Envelope } from './schema.ts'
-import { toolsOf } from './tools.ts'
+import { TOOLS_TRANSLATED_MAX, toolsOf } from './tools.ts'
 import { systemMessage, toolOf, turnMessages } from './translate.ts'
 
 export function parseMessages(body: Record<string, unknown>, headers: IncomingHttpHeaders): Chat {
@@ -69,7 +69,7 @@ function read(
     remoteMedia: media.find(({ isRemote }) => isRemote)?.param,
     // Text inside a string has its quotes escaped.
     longCache: nativeJson.includes('"ttl":"1h"') ? longCacheInside(native, '') : undefined,
-    forwarded: tools.length === 0 ? chat.forwarded : { ...chat.forwarded, tools: tools.map(toolOf) },
+    forwarded: tools.length <= TOOLS_TRANSLATED_MAX ? chat.forwarded : { ...chat.forwarded, tools: tools.map(toolOf) },
     extras: new Map([...chat.extras, ...nativeOnly(valid), ...extras]),
     leftOut: [...chat.leftOut, ...reading.leftOut],
   }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { dialectConfig } from '../../support/dialects.ts'
-import { openFixture } from '../../support/fixture.ts'
+import { openFixture, warmTokenizer } from '../../support/fixture.ts'
 import { askMessages, eventsOf, type Fields } from '../../support/messages.ts'
 import { standardModel } from '../../support/standard-config.ts'
 import { settledRow } from '../../support/usage.ts'
@@ -30,6 +30,7 @@ const { gateway, upstream } = await openFixture(url => ({
     }),
   ],
 }))
+await warmTokenizer({ gateway, upstream })
 const { secret } = await gateway.createKey({ rpm_limit: 1_000_000 })
 after(() => upstream.reset())
 
