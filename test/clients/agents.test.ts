@@ -53,21 +53,25 @@ const opencode = (npm: string, endpoint: string): Agent => ({
   },
 })
 
+// It knows its own models by name, and asks others differently: with instructions in the course of the conversation.
+const claudeCode = (model: string): Agent => ({
+  name: `Claude Code with the model ${model}`,
+  pack: '@anthropic-ai/claude-code',
+  version: '2.1.325',
+  command: 'claude',
+  endpoint: 'messages',
+  tool: folder => ({ name: 'Read', arguments: { file_path: join(folder, 'note.txt') } }),
+  args: () => ['-p', TASK, '--allowedTools', 'Read', '--model', model],
+  setUp: (_, { url, key }) => ({
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: key,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  }),
+})
+
 const AGENTS: readonly Agent[] = [
-  {
-    name: 'Claude Code',
-    pack: '@anthropic-ai/claude-code',
-    version: '2.1.325',
-    command: 'claude',
-    endpoint: 'messages',
-    tool: folder => ({ name: 'Read', arguments: { file_path: join(folder, 'note.txt') } }),
-    args: () => ['-p', TASK, '--allowedTools', 'Read', '--model', 'claude-sonnet-4-5'],
-    setUp: (_, { url, key }) => ({
-      ANTHROPIC_BASE_URL: url,
-      ANTHROPIC_API_KEY: key,
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-    }),
-  },
+  claudeCode('claude-sonnet-4-5'),
+  claudeCode('agents'),
   {
     name: 'Codex',
     pack: '@openai/codex',
@@ -128,7 +132,7 @@ for (const agent of AGENTS) {
 
 // The agents' own names of models reach a model of the catalog.
 function startAgents(upstream: Upstream): Promise<Gateway> {
-  const aliases = ['claude-sonnet-4-5', 'gpt-5-codex']
+  const aliases = ['claude-*', 'gpt-*']
   const models = [standardModel({ id: 'agents', aliases, context_length: 400_000, max_output_tokens: 64_000 })]
   return startGateway({ config: standardConfig(upstream.url, { models }) })
 }

@@ -55,6 +55,24 @@ const conversation = fc
     return turns
   })
 
+test('instructions in the course of a conversation stay where they are', () => {
+  const messages = [
+    { role: 'user', content: 'Hello' },
+    { role: 'system', content: [{ type: 'text', text: 'Be brief.' }] },
+    { role: 'system', content: 'And kind.' },
+  ]
+
+  const chat = parseMessages({ model: 'm', max_tokens: 100, system: 'Help.', messages: structuredClone(messages) }, {})
+
+  assert.deepEqual(chat.messages, [
+    { role: 'system', content: 'Help.' },
+    { role: 'user', content: 'Hello' },
+    { role: 'system', content: 'Be brief.' },
+    { role: 'system', content: 'And kind.' },
+  ])
+  assert.deepEqual(chat.native?.messages, messages)
+})
+
 test('a conversation translated to a chat and back is the same', () => {
   fc.assert(
     fc.property(conversation, fc.option(words, { nil: undefined }), (messages, system) => {

@@ -12,6 +12,7 @@ export const BETAS: ReadonlySet<string> = new Set([
   'extended-cache-ttl-2025-04-11',
   'fine-grained-tool-streaming-2025-05-14',
   'interleaved-thinking-2025-05-14',
+  'mid-conversation-tool-changes-2026-07-01',
   'model-context-window-exceeded-2025-08-26',
   'output-128k-2025-02-19',
   'pdfs-2024-09-25',

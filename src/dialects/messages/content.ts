@@ -13,11 +13,13 @@ import type { Block, Turn } from './translate.ts'
 
 export function checkTurn(turn: Turn, path: string, reading: Reading): void {
   const { role, content } = turn
-  if ((role as string) === 'system')
+  // Instructions may follow in the course of a conversation.
+  if (role === 'system' && path === 'messages.0')
     throw invalid(`${path}.role`, `${path}.role cannot be system; send instructions in the top-level system field.`)
-  if (role !== 'user' && role !== 'assistant') throw invalid(`${path}.role`, `${path}.role must be user or assistant.`)
+  if (!ROLES.includes(role)) throw invalid(`${path}.role`, `${path}.role must be user, assistant or system.`)
   if (typeof content === 'string') return
-  if (content.length === 0 && role === 'user') throw invalid(`${path}.content`, `${path}.content must not be empty.`)
+  if (content.length === 0 && role !== 'assistant')
+    throw invalid(`${path}.content`, `${path}.content must not be empty.`)
   for (const [index, block] of content.entries()) checkBlock(block, `${path}.content.${index}`, role, reading)
 }
 
@@ -33,8 +35,10 @@ function checkBlock(block: Block, path: string, role: Turn['role'], reading: Rea
   else if (block.type === 'tool_result') checkResult(block, path, reading)
 }
 
+const ROLES: readonly string[] = ['user', 'assistant', 'system'] satisfies readonly Turn['role'][]
+
 const PLACES: Readonly<Record<BlockType, readonly Turn['role'][]>> = {
-  text: ['user', 'assistant'],
+  text: ['user', 'assistant', 'system'],
   image: ['user'],
   document: ['user'],
   tool_use: ['assistant'],

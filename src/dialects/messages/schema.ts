@@ -137,7 +137,7 @@ export const MessagesRequest = Type.Object({
   ...Envelope.properties,
   messages: Type.Array(
     Type.Object({
-      role: Type.Enum(['user', 'assistant']),
+      role: Type.Enum(['user', 'assistant', 'system']),
       content: Type.Union([Text, Type.Array(Type.Union(Object.values(BLOCKS)))]),
     }),
     { minItems: 1, maxItems: MESSAGES_MAX },

@@ -3,7 +3,7 @@
 import type { Message, Part } from '../../domain/prompt.ts'
 
 export type Block = { readonly type: string; readonly [field: string]: unknown }
-export type Turn = { readonly role: 'user' | 'assistant'; readonly content: string | readonly Block[] }
+export type Turn = { readonly role: 'user' | 'assistant' | 'system'; readonly content: string | readonly Block[] }
 export type Tool = { readonly type?: string; readonly name?: string; readonly [field: string]: unknown }
 
 // A chat message, the path of its origin, and those of its parts.
@@ -19,7 +19,14 @@ export function systemMessage(system: string | readonly Block[]): Translated {
 export function turnMessages({ role, content }: Turn, path: string): readonly Translated[] {
   if (typeof content === 'string') return [{ message: { role, content }, path, parts: [] }]
   const placed = content.map((block, index) => ({ block, path: `${path}.content.${index}` }))
+  if (role === 'system') return [instructions(placed, path)]
   return role === 'assistant' ? [assistantMessage(placed, path)] : userMessages(placed, path)
+}
+
+function instructions(placed: readonly Placed[], path: string): Translated {
+  const spoken = placed.flatMap(partsOf)
+  const content = contentOf(spoken.map(({ part }) => part))
+  return { message: { role: 'system', content }, path, parts: spoken.map(part => part.path) }
 }
 
 export function toolOf(tool: Tool): Part {

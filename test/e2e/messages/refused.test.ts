@@ -24,7 +24,7 @@ const BAD: readonly (readonly [string, Fields, string, string])[] = [
   ['messages are missing', { messages: undefined }, 'missing_field', 'messages'],
   ['messages are empty', { messages: [] }, 'invalid_value', 'messages'],
   ['the content is empty', { messages: [{ role: 'user', content: [] }] }, 'invalid_value', 'messages.0.content'],
-  ['system is a role', { messages: [{ role: 'system', content: 'x' }] }, 'invalid_value', 'messages.0.role'],
+  ['system comes first', { messages: [{ role: 'system', content: 'x' }] }, 'invalid_value', 'messages.0.role'],
   ['a role is unknown', { messages: [{ role: 'tool', content: 'x' }] }, 'invalid_value', 'messages.0.role'],
   ['a block has no text', user({ type: 'text' }), 'missing_field', 'messages.0.content.0.text'],
   ['a block is unknown', user({ type: 'hologram' }), 'unsupported_value', 'messages.0.content.0.type'],
