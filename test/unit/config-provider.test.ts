@@ -52,6 +52,29 @@ test('without a preset a provider has no quirks', () => {
   assert.deepEqual(read('{ id: p, kind: openai, base_url: "http://127.0.0.1:1" }').quirks, NO_QUIRKS)
 })
 
+const APIS: readonly (readonly [provider: string, api: string | undefined, openaiTools: boolean | undefined])[] = [
+  ['preset: openai', 'auto', true],
+  ['preset: openai, base_url: "http://127.0.0.1:1/v1"', 'auto', true],
+  ['preset: azure, base_url: "https://r.openai.azure.com/openai/v1"', 'auto', true],
+  ['preset: azure-deployments, base_url: "https://r.openai.azure.com"', undefined, undefined],
+  ['preset: openrouter', 'auto', undefined],
+  ['preset: xai', 'auto', undefined],
+  ['preset: groq', undefined, undefined],
+  ['preset: openai, api: chat', undefined, undefined],
+  ['preset: vllm, api: responses', 'responses', undefined],
+  ['base_url: "https://api.openai.com/v1"', 'auto', true],
+  ['base_url: "https://r.openai.azure.com/openai/deployments/d"', undefined, undefined],
+  ['base_url: "https://llm.example.com/v1"', undefined, undefined],
+]
+
+for (const [fields, api, openaiTools] of APIS) {
+  test(`${fields}: the API is ${api ?? 'chat'}`, () => {
+    const provider = read(`{ id: p, kind: openai, ${fields} }`)
+
+    assert.deepEqual([provider.api, provider.openaiTools], [api, openaiTools])
+  })
+}
+
 const ADDRESSES: readonly (readonly [provider: string, baseUrl: string, settings: object])[] = [
   ['kind: anthropic', 'https://api.anthropic.com/v1', {}],
   ['kind: google', 'https://generativelanguage.googleapis.com/v1beta', {}],

@@ -23,7 +23,7 @@ export type ItemContext = ItemSetup & {
 }
 
 // An answer is repeated in its terminal event: beyond this length it cannot be.
-const KEPT_CHARS_MAX = 16 * 1024 * 1024
+const KEPT_CHARS_MAX = 32 * 1024 * 1024
 
 export function itemContext(setup: ItemSetup): ItemContext {
   const { number } = setup
@@ -40,6 +40,7 @@ export function itemContext(setup: ItemSetup): ItemContext {
     close(place, item) {
       const json = JSON.stringify(item)
       closed[place] = json
+      keptChars += json.length
       return number('response.output_item.done', `"output_index":${place},"item":${json}`)
     },
     keep(text) {

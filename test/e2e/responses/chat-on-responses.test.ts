@@ -56,8 +56,9 @@ const CONVERSATION = {
     { role: 'system', content: 'Be brief.' },
     {
       role: 'user',
+      name: 'bob',
       content: [
-        { type: 'text', text: 'Weather?' },
+        { type: 'text', text: 'Weather?', cache_control: { type: 'ephemeral' } },
         { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'low' } },
       ],
     },
@@ -80,6 +81,7 @@ const CONVERSATION = {
   reasoning_effort: 'low',
   verbosity: 'low',
   stop: ['END'],
+  top_k: 5,
 }
 
 test('the request is translated with its tools, images, results and encrypted reasoning', async () => {
@@ -94,7 +96,7 @@ test('the request is translated with its tools, images, results and encrypted re
   const answer = await gateway.chat({ model: 'seeing', ...CONVERSATION })
 
   assert.equal(answer.status, 200, answer.text)
-  assert.equal(answer.headers['x-svc-ignored-fields'], 'stop')
+  assert.equal(answer.headers['x-svc-ignored-fields'], 'stop, top_k, messages.name, messages.content.cache_control')
   assert.deepEqual(upstream.journal.at(-1)?.body, {
     model: 'm1',
     temperature: 0.5,

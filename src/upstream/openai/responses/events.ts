@@ -14,15 +14,18 @@ export function responsesFrames(unsaid: Unsaid, isPassed: boolean): FrameReader 
   const calls = callNumbers()
   // The items of which something has come piece by piece.
   const spoken = new Set<unknown>()
+  const speaks = (place: unknown) => {
+    if (spoken.size < ITEMS_MAX) spoken.add(place)
+  }
 
   function deltaOf(event: Fields): ChunkChoice['delta'] | undefined {
     const { delta, output_index: place } = event
     switch (event.type) {
       case 'response.output_text.delta':
-        spoken.add(place)
+        speaks(place)
         return { content: text(delta) }
       case 'response.refusal.delta':
-        spoken.add(place)
+        speaks(place)
         return { refusal: text(delta) }
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
@@ -33,7 +36,7 @@ export function responsesFrames(unsaid: Unsaid, isPassed: boolean): FrameReader 
         return isRecord(event.item) ? calls.begin(place, event.item) : undefined
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        spoken.add(place)
+        speaks(place)
         return calls.more(place, text(delta))
       case 'response.output_item.done':
         return isRecord(event.item) ? doneDelta(place, event.item) : undefined
@@ -45,7 +48,7 @@ export function responsesFrames(unsaid: Unsaid, isPassed: boolean): FrameReader 
   // Some providers send an item only when it is complete.
   function doneDelta(place: unknown, item: Fields): ChunkChoice['delta'] | undefined {
     if (item.type === 'reasoning') return isPassed ? undefined : encryptedDelta(item)
-    if (spoken.has(place)) return undefined
+    if (spoken.has(place) || spoken.size >= ITEMS_MAX) return undefined
     if (item.type === 'message') return wholeDelta(item)
     const begun = calls.begin(place, item)
     const written = calls.more(place, text(item.arguments ?? item.input))
@@ -89,7 +92,7 @@ function callNumbers() {
     any: () => known.size > 0,
     begin(place: unknown, item: Fields): ChunkChoice['delta'] | undefined {
       const isCustom = item.type === 'custom_tool_call'
-      if ((!isCustom && item.type !== 'function_call') || known.has(place) || known.size >= CALLS_MAX) return undefined
+      if ((!isCustom && item.type !== 'function_call') || known.has(place) || known.size >= ITEMS_MAX) return undefined
       const index = known.size
       known.set(place, { index, isCustom })
       const name = text(item.name)
@@ -108,7 +111,8 @@ function callNumbers() {
   }
 }
 
-const CALLS_MAX = 1024
+// More than any answer has; an upstream must not fill the memory.
+const ITEMS_MAX = 1024
 
 function joined(one: ChunkChoice['delta'] | undefined, other: ChunkChoice['delta'] | undefined) {
   if (one === undefined || other === undefined) return one ?? other

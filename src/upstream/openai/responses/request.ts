@@ -1,7 +1,7 @@
 // The request to a provider's Responses API: the caller's own, or a chat translated to it. Nothing is ever stored there.
 import type { Provider } from '../../../domain/catalog.ts'
 import type { Chat } from '../../../domain/chat.ts'
-import type { Part } from '../../../domain/prompt.ts'
+import type { Message, Part } from '../../../domain/prompt.ts'
 import { isKnownToReason } from '../../../domain/reasoning.ts'
 import type { UpstreamRequest } from '../../adapter.ts'
 import { inputOf } from './input.ts'
@@ -43,8 +43,7 @@ export function responsesRequestWriter({ quirks, passthrough }: Provider): Respo
       for (const name of leavesOut) {
         if (Object.hasOwn(given, name) || Object.hasOwn(chat.identifiers, name)) names.push(name)
       }
-      if (!isPassed) for (const name of UNKNOWN) if (Object.hasOwn(chat.forwarded, name)) names.push(name)
-      return names
+      return isPassed ? names : [...new Set([...names, ...untranslated(chat)])]
     },
   }
 }
@@ -60,22 +59,29 @@ const OWN: ReadonlySet<string> = new Set([
   'background',
 ])
 
-// Fields of a chat that this API does not have.
-const UNKNOWN: readonly string[] = [
-  'frequency_penalty',
-  'logit_bias',
-  'modalities',
-  'n',
-  'presence_penalty',
-  'seed',
-  'stop',
-]
-
 // Fields that both have, with the same meaning.
 const SHARED: readonly string[] = [
   ...['metadata', 'parallel_tool_calls', 'prompt_cache_options', 'prompt_cache_retention', 'service_tier'],
   ...['temperature', 'top_logprobs', 'top_p'],
 ]
+
+// Those that are said in another way.
+const TRANSLATED: readonly string[] = [
+  ...['function_call', 'functions', 'logprobs', 'reasoning_effort', 'response_format', 'store', 'tool_choice', 'tools'],
+  'verbosity',
+]
+const KNOWN: ReadonlySet<string> = new Set([...SHARED, ...TRANSLATED])
+
+// What a chat says and this API cannot.
+function untranslated({ forwarded, messages }: Chat): readonly string[] {
+  const names = Object.keys(forwarded).filter(name => !KNOWN.has(name))
+  if (messages.some(({ role, name }) => name !== undefined && role !== 'function')) names.push('messages.name')
+  if (messages.some(({ prefix }) => prefix !== undefined)) names.push('messages.prefix')
+  const isMarked = ({ content }: Message) =>
+    Array.isArray(content) && (content as readonly Part[]).some(part => part.cache_control !== undefined)
+  if (messages.some(isMarked)) names.push('messages.content.cache_control')
+  return names
+}
 
 function translated({ chat, model }: UpstreamRequest, developerRole: boolean): Fields {
   const { forwarded, messages } = chat
