@@ -52,6 +52,23 @@ for (const dialect of DIALECTS) {
     await until('the upstream call is cancelled', () => entry?.closedByPeerAt !== undefined)
   })
 
+  test(`${dialect.name}: a revoke that ends streams ends this one in the dialect's form`, async () => {
+    upstream.next({ chunks: 10_000, chunkDelayMs: 40 })
+    const own = await gateway.createKey()
+    const body = dialect.body('Say hello', { stream: true })
+    const answer = ask(dialect, body, own.secret)
+    const calls = upstream.journal.length
+    await until('content was sent', () => upstream.journal.length > calls && (upstream.journal.at(-1)?.chunks ?? 0) > 3)
+
+    await gateway.admin('POST', `/keys/${own.id}/revoke`, { abort_streams: true })
+
+    const { status, text, headers } = await answer
+    const { errorCode, complete } = dialect.stream(text)
+    const row = await settledRow(gateway, headers['x-request-id'])
+    assert.deepEqual([status, errorCode, complete, row.outcome], [200, 'service_unavailable', true, 'upstream_broke'])
+    assert.equal((await ask(dialect, body, own.secret)).status, 401)
+  })
+
   test(`${dialect.name}: an upstream that breaks after content ends the stream in the dialect's form`, async () => {
     upstream.next({ dieAfterChunks: 4, chunkDelayMs: 5 })
 

@@ -3,64 +3,67 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { DIALECTS, type Dialect, dialectConfig } from '../../../support/dialects.ts'
 import { openFixture } from '../../../support/fixture.ts'
 import { parseAnswers } from '../../../support/http-response.ts'
 import { MIB, residentBytes } from '../../../support/memory.ts'
 import { openRaw, type RawConnection } from '../../../support/raw-http.ts'
-import { parseSse } from '../../../support/sse.ts'
 import type { JournalEntry } from '../../../support/upstream-journal.ts'
 import { settledRow } from '../../../support/usage.ts'
 
-const { gateway, upstream } = await openFixture(undefined, { nodeArgs: ['--max-old-space-size=96'] })
+const { gateway, upstream } = await openFixture(dialectConfig, { nodeArgs: ['--max-old-space-size=96'] })
 const caller = await gateway.createKey()
 const READERS = 4
 // A gigabyte for all of them together.
 const plan = { chunks: 32_000, chunkBytes: 8_000 }
 
-test('with callers that do not read, the upstream is paused and memory does not grow', async () => {
-  upstream.script(plan)
-  await gateway.chat({ max_tokens: 1 }, { key: caller.secret })
-  const before = await residentBytes(gateway)
-  upstream.journal.length = 0
+// A stream of Responses ends with an event that repeats the whole answer: none is as long as these.
+for (const dialect of DIALECTS.filter(({ name }) => !name.includes('responses'))) {
+  test(`${dialect.name}: with callers that do not read, the upstream is paused and memory does not grow`, async () => {
+    upstream.script(plan)
+    await gateway.chat({ max_tokens: 1 }, { key: caller.secret })
+    const before = await residentBytes(gateway)
+    upstream.journal.length = 0
 
-  const connections = await Promise.all(Array.from({ length: READERS }, openReader))
-  const entries = await standstill(READERS)
+    const connections = await Promise.all(Array.from({ length: READERS }, () => openReader(dialect)))
+    const entries = await standstill(READERS)
 
-  const taken = entries.reduce((sum, entry) => sum + entry.bytes, 0)
-  const grown = (await residentBytes(gateway)) - before
-  // Most of it is in the kernel's socket buffers, on both sides of the gateway.
-  assert.ok(taken < READERS * 16 * MIB, `the upstream sent ${Math.round(taken / MIB)} MiB`)
-  // Received data is stored once for the meter; the rest is not yet collected garbage.
-  assert.ok(grown < 128 * MIB, `resident memory grew by ${Math.round(grown / MIB)} MiB`)
-  assert.equal(upstream.inFlight, READERS)
+    const taken = entries.reduce((sum, entry) => sum + entry.bytes, 0)
+    const grown = (await residentBytes(gateway)) - before
+    // Most of it is in the kernel's socket buffers, on both sides of the gateway.
+    assert.ok(taken < READERS * 16 * MIB, `the upstream sent ${Math.round(taken / MIB)} MiB`)
+    // Received data is stored once for the meter; the rest is not yet collected garbage.
+    assert.ok(grown < 128 * MIB, `resident memory grew by ${Math.round(grown / MIB)} MiB`)
+    assert.equal(upstream.inFlight, READERS)
 
-  for (const connection of connections) connection.reset()
-  for (const entry of entries) assert.equal((await settledRow(gateway, entry.requestId)).outcome, 'client_left')
-  await upstream.idle()
-})
+    for (const connection of connections) connection.reset()
+    for (const entry of entries) assert.equal((await settledRow(gateway, entry.requestId)).outcome, 'client_left')
+    await upstream.idle()
+  })
 
-test('a caller that starts to read late gets everything in order', async () => {
-  upstream.journal.length = 0
-  upstream.script({ ...plan, chunks: 3000 })
-  using connection = await openReader()
-  const [entry] = await standstill(1)
-  assert.ok((entry?.chunks ?? 0) < 3000, 'nothing had to wait')
+  test(`${dialect.name}: a caller that starts to read late gets everything in order`, async () => {
+    upstream.journal.length = 0
+    upstream.script({ ...plan, chunks: 3000 })
+    using connection = await openReader(dialect)
+    const [entry] = await standstill(1)
+    assert.ok((entry?.chunks ?? 0) < 3000, 'nothing had to wait')
 
-  connection.resume()
-  await connection.closed(60_000)
+    connection.resume()
+    await connection.closed(60_000)
 
-  const { content, done } = parseSse(parseAnswers(connection.received, true)[0]?.text ?? '')
-  assert.equal(content.length, 3000 * plan.chunkBytes)
-  assert.equal(done, true)
-  assert.equal((await settledRow(gateway, entry?.requestId)).outcome, 'completed')
-})
+    const { text, complete } = dialect.stream(parseAnswers(connection.received, true)[0]?.text ?? '')
+    assert.equal(text.length, 3000 * plan.chunkBytes)
+    assert.equal(complete, true)
+    assert.equal((await settledRow(gateway, entry?.requestId)).outcome, 'completed')
+  })
+}
 
-async function openReader(): Promise<RawConnection> {
-  const body = JSON.stringify({ model: 'test/m1', messages: [{ role: 'user', content: 'Go on' }], stream: true })
+async function openReader(dialect: Dialect): Promise<RawConnection> {
+  const body = JSON.stringify(dialect.body('Go on', { stream: true }))
   const connection = await openRaw(gateway.port)
   connection.pause()
   connection.send(
-    `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${caller.secret}\r\n` +
+    `POST ${dialect.path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${caller.secret}\r\n` +
       `Connection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   )
   return connection
