@@ -69,7 +69,7 @@ const APIS: readonly (readonly [provider: string, api: string | undefined, opena
 
 for (const [fields, api, openaiTools] of APIS) {
   test(`${fields}: the API is ${api ?? 'chat'}`, () => {
-    const provider = read(`{ id: p, kind: openai, ${fields} }`)
+    const provider = read(`{ id: p, kind: openai, api_key: k, ${fields} }`)
 
     assert.deepEqual([provider.api, provider.openaiTools], [api, openaiTools])
   })
