@@ -77,7 +77,9 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     },
     ignored(chat, model) {
       const api = apiFor(provider, chat, model)
-      return api === 'chat' ? requests.ignored(chat) : responses.ignored(chat, api === 'passthrough')
+      return api === 'chat' || chat.embedding !== undefined
+        ? requests.ignored(chat)
+        : responses.ignored(chat, api === 'passthrough')
     },
     retire: client.retire,
     close: client.close,
