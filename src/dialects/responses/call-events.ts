@@ -26,6 +26,8 @@ export function callEvents(context: ItemContext): CallEvents {
   const { requestId, names, number, at, announce, close, keep, nextPlace } = context
   const open = new Map<number, Open>()
   const ended = new Set<number>()
+  // Open calls that have grown since they were last found to be incomplete.
+  const grown = new Set<number>()
 
   function begin({ index, id: given, name: flat = '', ...call }: ChatCall): string {
     const isCustom = call.isCustom || names.called(flat)?.type === 'custom'
@@ -49,6 +51,7 @@ export function callEvents(context: ItemContext): CallEvents {
 
   function end(index: number, call: Open, status: ItemStatus): string {
     open.delete(index)
+    grown.delete(index)
     ended.add(index)
     const { place, id, isCustom, isWrapped, pieces } = call
     const written = isWrapped ? customInput(pieces.join('')) : pieces.join('')
@@ -70,6 +73,7 @@ export function callEvents(context: ItemContext): CallEvents {
       const { place, id, isCustom, isWrapped, pieces } = open.get(call.index) as Open
       if (call.written === '') return text
       pieces.push(keep(call.written))
+      grown.add(call.index)
       // What a custom tool gets is known only when its function's arguments are complete.
       if (isWrapped) return text
       const type = isCustom ? 'response.custom_tool_call_input.delta' : 'response.function_call_arguments.delta'
@@ -77,10 +81,12 @@ export function callEvents(context: ItemContext): CallEvents {
     },
     endWhole() {
       let text = ''
-      for (const [index, call] of open) {
+      for (const index of grown) {
+        const call = open.get(index) as Open
         const isPlainText = call.isCustom && !call.isWrapped
         if (!isPlainText && isWhole(call.pieces.join(''))) text += end(index, call, 'completed')
       }
+      grown.clear()
       return text
     },
     end(status) {

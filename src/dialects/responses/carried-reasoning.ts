@@ -1,6 +1,6 @@
 // The reasoning of a provider that does not speak Responses, inside `encrypted_content`: signatures and details that it expects
 // back come with the next request, as they were.
-import { guardText } from '../../lib/json-guard.ts'
+import { countMembers } from '../../lib/json-guard.ts'
 
 export type CarriedReasoning = {
   // Fields of the assistant's message.
@@ -20,11 +20,20 @@ export function isCarried(content: string): boolean {
   return content.startsWith(PREFIX)
 }
 
+// How many members all carried reasoning of a request may still have: inside base64, the guard of the body did not count them.
+export type CarriedAllowance = { members: number }
+
+export function carriedAllowance(): CarriedAllowance {
+  return { members: CARRIED_MEMBERS_MAX }
+}
+
 // Undefined for what was changed on the way: only the fields that a chat may have are read, and they are checked like a chat's.
-export function carried(content: string): CarriedReasoning | undefined {
+export function carried(content: string, allowance: CarriedAllowance): CarriedReasoning | undefined {
   try {
     const text = Buffer.from(content.slice(PREFIX.length), 'base64url').toString()
-    if (guardText(text, CARRIED_BOUNDS) !== 'ok') return undefined
+    const members = countMembers(text, { depthMax: CARRIED_DEPTH_MAX, membersMax: allowance.members })
+    if (typeof members !== 'number') return undefined
+    allowance.members -= members
     const parsed: unknown = JSON.parse(text)
     if (!isRecord(parsed)) return undefined
     const { message, calls } = parsed
@@ -38,7 +47,8 @@ export function carried(content: string): CarriedReasoning | undefined {
 }
 
 // As for a request's own body.
-const CARRIED_BOUNDS = { depthMax: 32, membersMax: 50_000 }
+const CARRIED_DEPTH_MAX = 32
+const CARRIED_MEMBERS_MAX = 50_000
 
 const REASONING: readonly string[] = ['reasoning', 'reasoning_content', 'reasoning_details']
 // What a tool call has by itself.

@@ -1,7 +1,7 @@
 // The input items of a Responses request as the messages of a chat. What one turn of the model wrote (reasoning, text, calls)
 // becomes one message, as chat providers expect it.
 import type { Message } from '../../domain/prompt.ts'
-import { carried, isCarried } from './carried-reasoning.ts'
+import { type CarriedAllowance, carried, carriedAllowance, isCarried } from './carried-reasoning.ts'
 import { customArguments, type ToolNames } from './tool-names.ts'
 
 export type Item = Readonly<Record<string, unknown>> & { readonly type?: string }
@@ -14,7 +14,15 @@ export type ChatInput = { readonly messages: readonly Message[]; readonly origin
 
 // For items that their schemas accept.
 export function messagesOf(items: readonly Item[], instructions: string | undefined, names: ToolNames): ChatInput {
-  const writing: Writing = { messages: [], origins: [], turn: undefined, images: [], extras: new Map(), names }
+  const writing: Writing = {
+    messages: [],
+    origins: [],
+    turn: undefined,
+    images: [],
+    extras: new Map(),
+    allowance: carriedAllowance(),
+    names,
+  }
   if (instructions !== undefined) push(writing, { role: 'system', content: instructions }, 'instructions')
   for (const [index, item] of items.entries()) addItem(writing, item, `input.${index}`)
   endTurn(writing)
@@ -41,6 +49,7 @@ type Writing = {
   images: { readonly part: Part; readonly path: string }[]
   // Carried fields of calls that follow.
   readonly extras: Map<string, Readonly<Record<string, unknown>>>
+  readonly allowance: CarriedAllowance
   readonly names: ToolNames
 }
 
@@ -114,7 +123,7 @@ function addReasoning(writing: Writing, item: Item, path: string): void {
     addDetails(reasoning, [{ type: 'reasoning.encrypted', format: OPENAI_FORMAT, ...id, data: content }])
     return
   }
-  const { message = {}, calls = {} } = carried(content) ?? {}
+  const { message = {}, calls = {} } = carried(content, writing.allowance) ?? {}
   for (const [name, value] of Object.entries(message)) {
     if (name === 'reasoning_details' && Array.isArray(value)) addDetails(reasoning, value)
     else if (typeof value === 'string') reasoning[name] = ((reasoning[name] as string | undefined) ?? '') + value
@@ -126,8 +135,8 @@ function addReasoning(writing: Writing, item: Item, path: string): void {
 const OPENAI_FORMAT = 'openai-responses-v1'
 
 function addDetails(reasoning: Record<string, unknown>, details: readonly unknown[]): void {
-  const before = (reasoning.reasoning_details as unknown[] | undefined) ?? []
-  reasoning.reasoning_details = [...before, ...details]
+  reasoning.reasoning_details ??= []
+  for (const detail of details) (reasoning.reasoning_details as unknown[]).push(detail)
 }
 
 function addCall(writing: Writing, item: Item, called: { name: string; arguments: string }, path: string): void {

@@ -307,12 +307,16 @@ function chatChoice(choice: unknown, names: ToolNames): unknown {
     function: { name: names.flat(String(tool.name), tool.namespace as string | undefined) },
   })
   if (type !== 'allowed_tools') return called({ name, namespace })
-  // A namespace stands for all of its tools.
-  const allowed = (tools as Body[]).flatMap(tool =>
-    tool.type === 'namespace'
-      ? names.tools.filter(each => each.namespace === tool.name).map(each => called(each))
-      : [called(tool)],
-  )
+  // A namespace stands for all of its tools, once.
+  const inside = Map.groupBy(names.tools, each => each.namespace)
+  const allowed: Body[] = []
+  for (const tool of tools as Body[]) {
+    if (tool.type !== 'namespace') allowed.push(called(tool))
+    else {
+      for (const each of inside.get(String(tool.name)) ?? []) allowed.push(called(each))
+      inside.delete(String(tool.name))
+    }
+  }
   return { type, allowed_tools: { mode: mode ?? 'auto', tools: allowed } }
 }
 
