@@ -10,7 +10,7 @@ import type { Chat } from '../../domain/chat.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { isCarried, isRecord } from './carried-reasoning.ts'
 import { type Item, messagesOf, type Origin } from './items.ts'
-import { Envelope, ITEMS, type ItemType, PARTS, type PartType, TOOLS, type ToolType } from './schema.ts'
+import { Envelope, INCLUDED_MAX, ITEMS, type ItemType, PARTS, type PartType, TOOLS, type ToolType } from './schema.ts'
 import { type CallerTool, CUSTOM_ARGUMENT, type ToolNames, toolNames } from './tool-names.ts'
 
 type Body = Record<string, unknown>
@@ -95,9 +95,9 @@ function dropUnread(body: Body, leftOut: string[]): void {
     if (body[name] !== undefined && !UNNAMED.has(name)) leftOut.push(name)
     delete body[name]
   }
-  // Only the kinds of additional data that the caller's own tools can have.
+  // Only the kinds of additional data that the caller's own tools can have. A longer list is refused by the schema.
   const { include } = body
-  if (Array.isArray(include)) {
+  if (Array.isArray(include) && include.length <= INCLUDED_MAX) {
     for (const kind of include) {
       if (typeof kind === 'string' && !INCLUDED.has(kind)) leftOut.push(`include.${kind.slice(0, 64)}`)
     }

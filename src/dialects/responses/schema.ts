@@ -2,6 +2,7 @@
 import Type from 'typebox'
 import { ModelName, Name, ROUTING } from '../../chat/routing-preferences.ts'
 
+export const INCLUDED_MAX = 32
 const ITEMS_MAX = 4096
 const TOOLS_MAX = 512
 const SUMMARIES_MAX = 256
@@ -156,7 +157,7 @@ const fields = {
       generate_summary: Type.Optional(Type.String({ maxLength: 64 })),
     }),
   ),
-  include: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 32 })),
+  include: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: INCLUDED_MAX })),
   text: Type.Optional(
     Type.Object({
       format: Type.Optional(Format),

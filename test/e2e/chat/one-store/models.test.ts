@@ -63,6 +63,7 @@ test('models are listed with prices, found by every name and cached by ETag', as
     assert.deepEqual(rest, {
       id: rich.id,
       object: 'model',
+      type: 'chat',
       owned_by: 'acme',
       name: 'M1',
       description: 'Words.',

@@ -102,7 +102,11 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = 
   ['keys create x --rpm many', 2, /--rpm must be a whole number/],
   ['serve --json', 2, /--json[\s\S]*usage: turnpike serve/],
   ['keys create x --rpm 0', 2, /^turnpike: rpm_limit must be a whole number from 1 to 10000000\.\n$/],
-  ['keys create x --scope all', 2, /^turnpike: scopes\.0 must be one of chat\.completions, models\.read\.\n$/],
+  [
+    'keys create x --scope all',
+    2,
+    /^turnpike: scopes\.0 must be one of chat\.completions, embeddings, models\.read\.\n$/,
+  ],
   ['keys list --status asleep', 2, /^turnpike: status must be one of active, revoked, expired\.\n$/],
   ['keys create x --allow-ip 10.0.0.0/99', 2, /ip_allowlist/],
   ['keys create x --account acct_nobody', 2, /account/],

@@ -37,7 +37,10 @@ const ids: Readonly<Record<string, string>> = {
 // Its fields are probed through others, or have no length bound.
 const SKIPPED = new Set(['POST /admin/v1/session'])
 // Within their bounds they must also be known, or fit the model.
-const KNOWN_ONLY = ['account_id', 'list', 'provider', 'max_tokens', 'max_completion_tokens', 'max_output_tokens']
+const KNOWN_ONLY = [
+  ...['account_id', 'list', 'provider', 'max_tokens', 'max_completion_tokens', 'max_output_tokens'],
+  ...['dimensions', 'dimensions_min'],
+]
 
 const cases = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item as Readonly<Record<string, Operation>>).flatMap(([method, operation]) =>
