@@ -4,6 +4,7 @@ import type { ChunkChoice } from '../../domain/handoff.ts'
 import type { OpenedAnswer } from '../dialect.ts'
 import { type Detail, detailsOf, type Stop, stopOf, toolUseId } from './answer.ts'
 import { DIRECT } from './json.ts'
+import { signedId } from './signed-ids.ts'
 
 export type BlockWriter = {
   // The events of one delta; empty if it has no content.
@@ -63,7 +64,12 @@ export function blockWriter({ requestId, chat }: OpenedAnswer): BlockWriter {
     const own = typeof id === 'string' && id !== '' ? id : toolUseId(requestId, calls.size - 1)
     const begun = isOpen
       ? ''
-      : begin('tool_use', index, { id: own, name: typeof name === 'string' ? name : '', input: {}, caller: DIRECT })
+      : begin('tool_use', index, {
+          id: signedId(own, piece as Readonly<Record<string, unknown>>),
+          name: typeof name === 'string' ? name : '',
+          input: {},
+          caller: DIRECT,
+        })
     const json = given ?? input
     return (
       begun + (typeof json === 'string' && json !== '' ? delta({ type: 'input_json_delta', partial_json: json }) : '')

@@ -5,6 +5,7 @@ import type { Receipt, WholeChoice } from '../../domain/handoff.ts'
 import { metadataJson } from '../chat/json.ts'
 import type { OpenedAnswer, WholeWriter } from '../dialect.ts'
 import { detailsOf, stopOf, toolUseId } from './answer.ts'
+import { signedId } from './signed-ids.ts'
 
 export function messagesWhole({ requestId, explain, chat }: OpenedAnswer): WholeWriter {
   let fields: string | undefined
@@ -102,7 +103,7 @@ function toolUse(call: unknown, ownId: string): object {
   const { name, arguments: text, input } = (called ?? custom ?? {}) as Readonly<Record<string, unknown>>
   return {
     type: 'tool_use',
-    id: typeof id === 'string' && id !== '' ? id : ownId,
+    id: signedId(typeof id === 'string' && id !== '' ? id : ownId, (call ?? {}) as Readonly<Record<string, unknown>>),
     name: typeof name === 'string' ? name : '',
     input: inputOf(text ?? input),
     caller: DIRECT,

@@ -37,6 +37,9 @@ const DocumentSource = Type.Union([
   }),
 ])
 
+// It may carry a signature.
+const CallId = Type.String({ minLength: 1, maxLength: 65_536 })
+
 const Blocks = Type.Array(Type.Object({ type: Type.String({ minLength: 1, maxLength: 128 }) }))
 
 export const BLOCKS = {
@@ -49,10 +52,10 @@ export const BLOCKS = {
     context: Type.Optional(Text),
     ...marked,
   }),
-  tool_use: Type.Object({ type: Type.Literal('tool_use'), id: Name, name: Name, input: Anything, ...marked }),
+  tool_use: Type.Object({ type: Type.Literal('tool_use'), id: CallId, name: Name, input: Anything, ...marked }),
   tool_result: Type.Object({
     type: Type.Literal('tool_result'),
-    tool_use_id: Name,
+    tool_use_id: CallId,
     content: Type.Optional(Type.Union([Text, Blocks])),
     is_error: Type.Optional(Type.Boolean()),
     ...marked,

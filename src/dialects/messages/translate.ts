@@ -1,6 +1,7 @@
 // Translates the checked content of a Messages request to OpenAI's chat messages and tools, and remembers where each part came
 // from, so that an error in the translation names the caller's own field. Pure.
 import type { Message, Part } from '../../domain/prompt.ts'
+import { plainId, signatureIn } from './signed-ids.ts'
 
 export type Block = { readonly type: string; readonly [field: string]: unknown }
 export type Turn = { readonly role: 'user' | 'assistant' | 'system'; readonly content: string | readonly Block[] }
@@ -82,7 +83,7 @@ function resultOf({ block, path }: Placed): { readonly message: Message; readonl
   const told = is_error === true && !/^error\b/i.test(said) ? `Error: ${said}` : said
   const mark = cache_control ?? blocks.findLast(inner => inner.cache_control !== undefined)?.cache_control
   const marked = mark === undefined || mark === null ? told : [{ type: 'text', text: told, cache_control: mark }]
-  return { message: { role: 'tool', tool_call_id: tool_use_id, content: marked }, media }
+  return { message: { role: 'tool', tool_call_id: plainId(tool_use_id as string), content: marked }, media }
 }
 
 const MEDIA_FOLLOWS = 'The result is attached to the next message.'
@@ -109,7 +110,8 @@ function assistantMessage(placed: readonly Placed[], path: string): Translated {
 }
 
 function callOf({ id, name, input }: Block): object {
-  return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } }
+  const called = { name, arguments: JSON.stringify(input) }
+  return { id: plainId(id as string), type: 'function', function: called, ...signatureIn(id as string) }
 }
 
 // As the adapters know it: a provider accepts its reasoning only with its own signature.
