@@ -9,7 +9,7 @@ import { firstError, missing, validatorOf } from './request-errors.ts'
 import { ModelName, normalizePreferences, ROUTING, readPreferences } from './routing-preferences.ts'
 import { checkPriced, checkPricedInside } from './unpriced-fields.ts'
 
-export const TOKEN_MAX = 2 ** 31 - 1
+const TOKEN_MAX = 2 ** 31 - 1
 const DIMENSIONS_MAX = 65_536
 
 const Text = Type.String({ minLength: 1 })

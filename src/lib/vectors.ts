@@ -23,7 +23,7 @@ export function writeVector(numbers: readonly number[], encoding: 'float' | 'bas
   return Buffer.from(encoding === 'float' ? JSON.stringify(numbers) : `"${base64Of(Float32Array.from(numbers))}"`)
 }
 
-export class NotVector extends Error {
+class NotVector extends Error {
   override readonly name = 'NotVector'
 }
 
