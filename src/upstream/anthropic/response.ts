@@ -5,7 +5,7 @@ import type { Chunk, ChunkChoice, NativeEvent, Whole } from '../../domain/handof
 import { guardText } from '../../lib/json-guard.ts'
 import { failureOfError, type Unsaid } from '../openai/error.ts'
 import { FRAME_BOUNDS, idOf, invalidResponse, parse, record } from '../openai/response.ts'
-import { type Counts, countsOf, NO_COUNTS, usageOf } from './usage.ts'
+import { type Counts, countsOf, countsOutput, NO_COUNTS, usageOf } from './usage.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -24,6 +24,7 @@ export function eventReader(unsaid: Unsaid): EventReader {
   const blocks = new Map<unknown, unknown>()
   const open = new Set<unknown>()
   let started = false
+  let isCounted = false
 
   function take(data: string): Chunk | undefined {
     // An answer has one end; what follows it is ignored.
@@ -57,8 +58,10 @@ export function eventReader(unsaid: Unsaid): EventReader {
       case 'message_delta': {
         const { stop_reason: reason } = record(event.delta)
         counts = countsOf(event.usage, counts)
+        isCounted ||= countsOutput(event.usage)
         if (typeof reason === 'string') reader.finished = true
-        return chunk({}, native, usageOf(counts), typeof reason === 'string' ? finishReason(reason) : null)
+        const usage = usageOf(isCounted ? counts : { ...counts, output: undefined })
+        return chunk({}, native, usage, typeof reason === 'string' ? finishReason(reason) : null)
       }
       case 'message_stop':
         if (!reader.finished) throw outOfOrder(type)

@@ -30,6 +30,11 @@ export function countsOf(usage: unknown, before: Counts): Counts {
   }
 }
 
+// The count at the start of a stream is of its first token; only a later one is of the answer.
+export function countsOutput(usage: unknown): boolean {
+  return more(record(usage).output_tokens, undefined) !== undefined
+}
+
 // The prompt includes what was read from the cache and written to it.
 export function usageOf({ fresh, cached, written, writtenFor1h, output, thinking }: Counts): object {
   const prompt = fresh === undefined ? undefined : fresh + cached + written

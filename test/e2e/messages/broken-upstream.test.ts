@@ -128,6 +128,16 @@ test('a count that shrinks keeps its highest value', async () => {
   assert.deepEqual([usage.input_tokens, usage.output_tokens], [20, 30])
 })
 
+test('an end without a count is estimated, not billed as the one token of the start', async () => {
+  const [, ...long] = textBlock(0, 'The quick brown fox jumps over the lazy dog. '.repeat(20)) as MessageEvent[]
+  vendor.next(streamOf([MESSAGE_START, BEGIN, ...long], messageEnd({})))
+
+  const { row } = await ask(true)
+
+  assert.deepEqual([row.outcome, row.usage_source, row.prompt_tokens], ['completed', 'estimate', 1120])
+  assert.ok(Number(row.completion_tokens) > 100, `${row.completion_tokens} tokens`)
+})
+
 test('a block that never ends is ended with the message', async () => {
   vendor.next(streamOf([MESSAGE_START, BEGIN, DELTA], END))
 
