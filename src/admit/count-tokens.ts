@@ -1,6 +1,7 @@
 // Counts the prompt of an account that cannot afford one token per byte, before it is refused. The work is unpaid until the
 // reservation succeeds, so each account has an allowance; beyond it the byte bound stands.
 import type { Chat } from '../domain/chat.ts'
+import { nativeText } from '../domain/native-prompt.ts'
 import { type CountedPrompt, promptTexts, type Tokenizer } from '../domain/prompt.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Bucket, fullBucket, isFull, standing } from '../lib/token-bucket.ts'
@@ -47,7 +48,12 @@ export function promptCounts(needs: PromptCountNeeds): PromptCounts {
     if (remaining === 0 || allowance.counting >= needs.holdCountsPerAccountMax) return undefined
     allowance.counting += 1
     try {
-      return await countAll([...promptTexts(chat.messages, chat.forwarded)])
+      const counted = await countAll([...promptTexts(chat.messages, chat.forwarded)])
+      const native = nativeText(chat)
+      if (counted === undefined || native === undefined) return counted
+      // A provider that speaks the caller's dialect reads more than the translation has.
+      const own = await countAll([native])
+      return own && larger(counted, own)
     } finally {
       allowance.counting -= 1
     }
@@ -73,5 +79,15 @@ export function promptCounts(needs: PromptCountNeeds): PromptCounts {
         if (counting === 0 && isFull(bucket, now)) allowances.delete(id)
       }
     },
+  }
+}
+
+function larger(one: CountedPrompt, other: CountedPrompt): CountedPrompt {
+  return {
+    tokens: {
+      o200k: Math.max(one.tokens.o200k, other.tokens.o200k),
+      cl100k: Math.max(one.tokens.cl100k, other.tokens.cl100k),
+    },
+    texts: Math.max(one.texts, other.texts),
   }
 }

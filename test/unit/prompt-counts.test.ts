@@ -4,6 +4,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { promptCounts } from '../../src/admit/count-tokens.ts'
 import { parseChat } from '../../src/chat/parse-request.ts'
+import { parseMessages } from '../../src/dialects/messages/parse.ts'
+import { parseResponses } from '../../src/dialects/responses/parse.ts'
+import type { Chat } from '../../src/domain/chat.ts'
 import type { TokenCount } from '../../src/lib/token-counter.ts'
 
 const chat = parseChat({ model: 'm', messages: [{ role: 'user', content: 'hello' }] })
@@ -49,13 +52,68 @@ test('a prompt that is too large is not counted, and an inexact count is not use
   assert.deepEqual(asked, [200])
 })
 
-function counting(count: () => Promise<TokenCount>) {
+const HIDDEN = 'a text that only a provider of the dialect reads'
+const HIDING: Readonly<Record<string, Chat>> = {
+  'the examples of a tool': parseMessages(
+    {
+      model: 'm',
+      max_tokens: 8,
+      messages: [{ role: 'user', content: 'x' }],
+      tools: [{ name: 't', input_schema: {}, input_examples: [{ a: HIDDEN }] }],
+    },
+    {},
+  ),
+  'the examples of a tool beside an image': parseMessages(
+    {
+      model: 'm',
+      max_tokens: 8,
+      messages: [
+        {
+          role: 'user',
+          content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA'.repeat(400) } }],
+        },
+      ],
+      tools: [{ name: 't', input_schema: {}, input_examples: [{ a: HIDDEN }] }],
+    },
+    {},
+  ),
+  'the description of a namespace': parseResponses({
+    model: 'm',
+    input: 'x',
+    tools: [{ type: 'namespace', name: 'n', description: HIDDEN, tools: [{ type: 'function', name: 'f' }] }],
+  }),
+  'reasoning without an answer': parseResponses({
+    model: 'm',
+    input: [
+      { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: HIDDEN }] },
+      { role: 'user', content: 'x' },
+    ],
+  }),
+}
+
+for (const [name, hiding] of Object.entries(HIDING)) {
+  test(`${name} is counted, though its translation does not have it`, async () => {
+    const asked: string[] = []
+    const { counts } = counting(texts => {
+      asked.push(...texts)
+      return Promise.resolve({ tokens: [...texts].join('').length, exact: true, workMs: 1 })
+    })
+
+    const counted = await counts.count(hiding, O200K, 'a')
+
+    assert.ok(asked.some(text => text.includes(HIDDEN)))
+    assert.ok((counted?.tokens.o200k ?? 0) >= HIDDEN.length)
+    assert.ok(asked.every(text => !text.includes('AAAA')))
+  })
+}
+
+function counting(count: (texts: readonly string[]) => Promise<TokenCount>) {
   const asked: (number | undefined)[] = []
   const clock = { nowMs: 0, now: () => clock.nowMs, monotonic: () => clock.nowMs }
   const counter = {
-    count(_texts: string | readonly string[], _owner: string, capMs?: number) {
+    count(texts: string | readonly string[], _owner: string, capMs?: number) {
       asked.push(capMs)
-      return count()
+      return count(typeof texts === 'string' ? [texts] : texts)
     },
   }
   const counts = promptCounts({

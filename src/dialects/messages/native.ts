@@ -32,7 +32,8 @@ export function nativeBytes(native: Readonly<Record<string, unknown>>, json: str
     if (!Array.isArray(content)) return
     for (const block of content as Block[]) {
       const { data, type } = (block.source ?? {}) as { readonly data?: unknown; readonly type?: unknown }
-      if (type === 'base64' && typeof data === 'string') mediaBytes += data.length
+      const isMedia = (block.type === 'image' || block.type === 'document') && type === 'base64'
+      if (isMedia && typeof data === 'string') mediaBytes += data.length
       visit(block.content)
       visit((block.source as { readonly content?: unknown } | undefined)?.content)
     }

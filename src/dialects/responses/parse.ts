@@ -7,6 +7,7 @@ import { firstError, missing, validatorOf } from '../../chat/request-errors.ts'
 import { Envelope as ChatEnvelope, IDENTIFIERS, REACHING } from '../../chat/request-schema.ts'
 import { checkPricedFields } from '../../chat/unpriced-fields.ts'
 import type { Chat } from '../../domain/chat.ts'
+import { withoutMedia } from '../../domain/native-prompt.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { isCarried, isRecord } from './carried-reasoning.ts'
 import { type Item, messagesOf, type Origin } from './items.ts'
@@ -344,10 +345,6 @@ function isNative({ type, encrypted_content: content, content: plain }: Item): b
 function nativeBytes({ input, instructions, tools, text }: Body, hasMedia: boolean): number {
   const prompt = [input, instructions, tools, text]
   return Buffer.byteLength(hasMedia ? JSON.stringify(prompt, withoutMedia) : JSON.stringify(prompt))
-}
-
-function withoutMedia(name: string, value: unknown): unknown {
-  return (name === 'image_url' || name === 'file_data') && typeof value === 'string' ? '' : value
 }
 
 // Refusals of the chat, with the caller's own names.
