@@ -8,8 +8,10 @@ import { printJson, printTable } from '../output.ts'
 const FIELDS: Readonly<Record<string, Option>> = {
   context: { value: 'N', about: 'context length in tokens' },
   'max-output': { value: 'N', about: 'maximum number of output tokens' },
+  type: { value: 'TYPE', about: 'chat (default) or embedding' },
+  dimensions: { value: 'N', about: 'size of the vectors of an embedding model' },
   prompt: { value: 'USD', about: 'US dollars per prompt token, such as 0.0000025' },
-  completion: { value: 'USD', about: 'US dollars per completion token' },
+  completion: { value: 'USD', about: 'US dollars per completion token; not for an embedding model' },
   target: {
     value: 'PROVIDER:MODEL',
     multiple: true,
@@ -94,13 +96,15 @@ async function importModels(input: Input): Promise<number> {
 }
 
 function fields(input: Input): Json {
-  const [prompt, completion] = [input.text('prompt'), input.text('completion')]
-  if ((prompt === undefined) !== (completion === undefined)) {
+  const [prompt, completion, type] = [input.text('prompt'), input.text('completion'), input.text('type')]
+  if ((prompt === undefined) !== (completion === undefined) && type !== 'embedding') {
     throw new BadUsage('--prompt and --completion must be given together; set other prices with --set pricing=JSON')
   }
   return {
     context_length: readCount(input, 'context'),
     max_output_tokens: readCount(input, 'max-output'),
+    type,
+    dimensions: readCount(input, 'dimensions'),
     pricing: prompt === undefined ? undefined : { prompt, completion },
     targets: input.texts('target')?.map(readTarget),
     aliases: input.texts('alias'),

@@ -39,8 +39,12 @@ test('the CLI creates, changes and deletes a provider and its model', async () =
     '--json',
   )
   const chat = await gateway.chat({ model: 'mine', max_tokens: 10 })
+  const vectors = ['--type', 'embedding', '--dimensions', '8', '--context', '1000', '--prompt', '0.000001']
+  const embedding = await run('models', 'create', 'own/e', ...vectors, '--target', 'own:e', '--alias', 'e-*', '--json')
 
-  for (const { code, stderr } of [made, added, model]) assert.equal(code, 0, stderr)
+  for (const { code, stderr } of [made, added, model, embedding]) assert.equal(code, 0, stderr)
+  const { type, dimensions, aliases } = embedding.json
+  assert.deepEqual([type, dimensions, aliases], ['embedding', 8, ['e-*']])
   assert.equal(chat.status, 200, chat.text)
   const credentials = added.json.credentials as unknown as { id: string; last4: string }[]
   assert.deepEqual(

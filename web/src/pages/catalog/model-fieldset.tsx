@@ -18,7 +18,7 @@ import {
 import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconX } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { MODALITIES } from '../../../../src/domain/catalog.ts'
+import { MODALITIES, MODEL_TYPES } from '../../../../src/domain/catalog.ts'
 import type { ModelObject } from '../../api/models.ts'
 import { useProviders } from '../../api/providers.ts'
 import { shiftDecimal } from '../../format/decimals.ts'
@@ -60,15 +60,16 @@ export function ModelFieldset({ form, of: model, isReadOnly }: Props): ReactNode
             thousandSeparator
             {...form.getInputProps('context_length')}
           />
-          <NumberInput
-            label="Max output tokens"
-            description="Per response"
-            required
-            min={1}
-            allowDecimal={false}
-            thousandSeparator
-            {...form.getInputProps('max_output_tokens')}
-          />
+          {isNew && (
+            <Select
+              label="Type"
+              description="What it makes of its input"
+              allowDeselect={false}
+              data={[...MODEL_TYPES]}
+              {...form.getInputProps('type')}
+            />
+          )}
+          {form.values.type === 'chat' ? <OutputSize form={form} /> : <VectorSize form={form} />}
         </SimpleGrid>
         <TextInput label="Description" {...form.getInputProps('description')} />
         <Prices form={form} of={model} />
@@ -84,18 +85,55 @@ export function ModelFieldset({ form, of: model, isReadOnly }: Props): ReactNode
   )
 }
 
+function OutputSize({ form }: Pick<Props, 'form'>): ReactNode {
+  return (
+    <NumberInput
+      label="Max output tokens"
+      description="Per response"
+      required
+      min={1}
+      allowDecimal={false}
+      thousandSeparator
+      {...form.getInputProps('max_output_tokens')}
+    />
+  )
+}
+
+function VectorSize({ form }: Pick<Props, 'form'>): ReactNode {
+  return (
+    <>
+      <NumberInput
+        label="Dimensions"
+        description="Size of the vectors"
+        required
+        min={1}
+        allowDecimal={false}
+        {...form.getInputProps('dimensions')}
+      />
+      <NumberInput
+        label="Min dimensions"
+        description="Smallest size that clients may request"
+        placeholder="fixed"
+        min={1}
+        allowDecimal={false}
+        {...form.getInputProps('dimensions_min')}
+      />
+    </>
+  )
+}
+
 function Prices({ form, of: model }: Pick<Props, 'form' | 'of'>): ReactNode {
   const currency = currencyOf(model)
   const isFixed = currency === 'credits'
   return (
     <Fieldset legend={`Prices, ${currency} per million tokens`} p="sm">
-      <SimpleGrid cols={{ base: 2, sm: 5 }} spacing="sm">
-        {Object.entries(RATES).map(([name, label]) => (
+      <SimpleGrid cols={{ base: 2, sm: 3 }} spacing="sm">
+        {ratesOf(form.values).map(([name, label]) => (
           <TextInput
             key={name}
             label={label}
             inputMode="decimal"
-            placeholder={name.startsWith('input') ? 'as prompt' : ''}
+            placeholder={PLACEHOLDERS[name] ?? ''}
             disabled={isFixed}
             {...form.getInputProps(`rates.${name}`)}
           />
@@ -122,11 +160,25 @@ function Prices({ form, of: model }: Pick<Props, 'form' | 'of'>): ReactNode {
   )
 }
 
-function clientPrices({ pricing }: ModelObject): string {
-  const rates = Object.entries(RATES).map(([name, label]) => {
-    return `${label.toLowerCase()} ${shiftDecimal(pricing[name as keyof typeof RATES], 6)}`
-  })
-  return rates.join(', ')
+const PLACEHOLDERS: Readonly<Record<string, string>> = {
+  input_cache_read: 'as prompt',
+  input_cache_write: 'as prompt',
+  input_cache_write_1h: 'not offered',
+}
+
+// A model that embeds has no completion.
+function ratesOf({ type }: Pick<ModelObject, 'type'>): [keyof typeof RATES, string][] {
+  const all = Object.entries(RATES) as [keyof typeof RATES, string][]
+  return type === 'chat' ? all : all.filter(([name]) => name !== 'completion')
+}
+
+function clientPrices({ pricing, type }: ModelObject): string {
+  return ratesOf({ type })
+    .flatMap(([name, label]) => {
+      const price = pricing[name]
+      return price === undefined ? [] : [`${label.toLowerCase()} ${shiftDecimal(price, 6)}`]
+    })
+    .join(', ')
 }
 
 // Images and files need a token bound, from which the hold is computed, so the two fields belong together.

@@ -1,5 +1,6 @@
 // The state of the model form. Prices are entered per million tokens and shifted exactly to the per-token prices of the catalog.
 import { useForm } from '@mantine/form'
+import type { ModelType } from '../../../../src/domain/catalog.ts'
 import type { Strategy } from '../../../../src/domain/routing.ts'
 import type { Document, ModelObject } from '../../api/models.ts'
 import { readDecimal, shiftDecimal } from '../../format/decimals.ts'
@@ -17,6 +18,7 @@ export const RATES = {
   completion: 'Completion',
   input_cache_read: 'Cache read',
   input_cache_write: 'Cache write',
+  input_cache_write_1h: 'Cache write, 1 h',
 } as const
 type Rate = keyof typeof RATES
 
@@ -27,8 +29,11 @@ export type ModelFields = {
   name: string
   description: string
   aliases: string[]
+  type: ModelType
   context_length: number | string
   max_output_tokens: number | string
+  dimensions: number | string
+  dimensions_min: number | string
   input_modalities: string[]
   media_max_tokens: number | string
   supported_parameters: string[]
@@ -52,14 +57,17 @@ export function useModelForm(model?: ModelObject) {
     validate: {
       id: id => (id.trim() === '' ? 'Enter an ID' : null),
       context_length: tokens => (Number(tokens) > 0 ? null : 'Enter the number of tokens'),
-      max_output_tokens: tokens => (Number(tokens) > 0 ? null : 'Enter the number of tokens'),
+      max_output_tokens: (tokens, { type }) =>
+        type === 'embedding' || Number(tokens) > 0 ? null : 'Enter the number of tokens',
+      dimensions: (size, { type }) => (type === 'chat' || Number(size) > 0 ? null : 'Enter the size of the vectors'),
       media_max_tokens: (tokens, { input_modalities }) =>
         input_modalities.length === 0 || Number(tokens) > 0 ? null : 'Required for models that accept images or files',
       rates: {
         prompt: price => priceError(price, true),
-        completion: price => priceError(price, true),
+        completion: (price, { type }) => priceError(price, type === 'chat'),
         input_cache_read: price => priceError(price, false),
         input_cache_write: price => priceError(price, false),
+        input_cache_write_1h: price => priceError(price, false),
       },
       request: price => priceError(price, false),
       targets: {
@@ -81,7 +89,9 @@ export function documentOf(fields: ModelFields, before?: ModelObject): Document 
 }
 
 function wholeDocument(fields: ModelFields, before?: ModelObject): Document {
-  const rates = Object.entries(fields.rates).map(([name, price]) => [name, shiftDecimal(price, -6)])
+  const isEmbedding = fields.type === 'embedding'
+  const own = Object.entries(fields.rates).filter(([name]) => !(isEmbedding && name === 'completion'))
+  const rates = own.map(([name, price]) => [name, shiftDecimal(price, -6)])
   const request = fields.request.trim() === '' ? undefined : fields.request.trim()
   return {
     id: fields.id.trim(),
@@ -89,12 +99,19 @@ function wholeDocument(fields: ModelFields, before?: ModelObject): Document {
     description: orNull(fields.description),
     aliases: fields.aliases.length === 0 ? null : fields.aliases,
     context_length: Number(fields.context_length),
-    max_output_tokens: Number(fields.max_output_tokens),
+    type: fields.type,
+    max_output_tokens: isEmbedding ? null : Number(fields.max_output_tokens),
+    dimensions: isEmbedding ? Number(fields.dimensions) : null,
+    dimensions_min: isEmbedding && Number(fields.dimensions_min) > 0 ? Number(fields.dimensions_min) : null,
     input_modalities: fields.input_modalities.length === 0 ? null : ['text', ...fields.input_modalities],
     media_max_tokens: fields.input_modalities.length === 0 ? null : Number(fields.media_max_tokens),
     supported_parameters: fields.supported_parameters.length === 0 ? null : fields.supported_parameters,
     // For a new model, an unchecked box leaves the decision to the server, which goes by the model's name.
-    hidden_reasoning: before === undefined ? fields.hasHiddenReasoning || null : fields.hasHiddenReasoning,
+    hidden_reasoning: isEmbedding
+      ? null
+      : before === undefined
+        ? fields.hasHiddenReasoning || null
+        : fields.hasHiddenReasoning,
     strategy: fields.strategy,
     status: fields.isActive ? 'active' : 'inactive',
     pricing: Object.fromEntries([...rates, ['request', request]].filter(([, price]) => price !== undefined)),
@@ -117,15 +134,18 @@ const EMPTY: ModelFields = {
   name: '',
   description: '',
   aliases: [],
+  type: 'chat',
   context_length: '',
   max_output_tokens: '',
+  dimensions: '',
+  dimensions_min: '',
   input_modalities: [],
   media_max_tokens: '',
   supported_parameters: [],
   hasHiddenReasoning: false,
   strategy: 'priority',
   isActive: true,
-  rates: { prompt: '', completion: '', input_cache_read: '', input_cache_write: '' },
+  rates: { prompt: '', completion: '', input_cache_read: '', input_cache_write: '', input_cache_write_1h: '' },
   request: '',
   targets: [{ provider: '', model: '', priority: 0, weight: 1 }],
 }
@@ -139,8 +159,11 @@ function fieldsOf(model: ModelObject): ModelFields {
     name: model.name,
     description: model.description,
     aliases: [...model.aliases],
+    type: model.type,
     context_length: model.context_length,
     max_output_tokens: model.max_output_tokens,
+    dimensions: model.dimensions ?? '',
+    dimensions_min: model.dimensions_min ?? '',
     input_modalities: model.input_modalities.filter(modality => modality !== 'text'),
     media_max_tokens: model.media_max_tokens || '',
     supported_parameters: [...model.supported_parameters],
@@ -152,6 +175,7 @@ function fieldsOf(model: ModelObject): ModelFields {
       completion: million('completion'),
       input_cache_read: million('input_cache_read'),
       input_cache_write: million('input_cache_write'),
+      input_cache_write_1h: million('input_cache_write_1h'),
     },
     request: entered.request ?? '',
     targets: model.targets.map(({ provider, model: name, priority, weight }) => ({
