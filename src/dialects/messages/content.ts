@@ -26,6 +26,7 @@ export function checkTurn(turn: Turn, path: string, reading: Reading): void {
 function checkBlock(block: Block, path: string, role: Turn['role'], reading: Reading): void {
   const isKnown = Object.hasOwn(BLOCKS, block.type)
   if ((block.source as { readonly type?: unknown } | null | undefined)?.type === 'file') throw stored(`${path}.source`)
+  if (isKnown) dropNulls(block)
   if (isKnown) demand(validatorOf(BLOCKS[block.type as BlockType]), BLOCKS[block.type as BlockType], block, path)
   checkMark(block, path)
   if (!isKnown || !PLACES[block.type as BlockType].includes(role)) checkUnknown(block, path, reading)
@@ -36,6 +37,11 @@ function checkBlock(block: Block, path: string, role: Turn['role'], reading: Rea
 }
 
 const ROLES: readonly string[] = ['user', 'assistant', 'system'] satisfies readonly Turn['role'][]
+
+// An explicit null means absent. Clients write them often, and the schema would be searched for each.
+function dropNulls(block: Record<string, unknown>): void {
+  for (const name in block) if (block[name] === null) delete block[name]
+}
 
 const PLACES: Readonly<Record<BlockType, readonly Turn['role'][]>> = {
   text: ['user', 'assistant', 'system'],
@@ -94,29 +100,36 @@ function checkedUrl(url: string, param: string): string {
 // tenants share, and its addresses must be public.
 function checkUnknown(block: Block, path: string, reading: Reading): void {
   checkReach(block, path, reading)
+  if (reading.untranslatable !== undefined) return
   const type = block.type.slice(0, 64)
-  cannotTranslate(
-    reading,
-    `${path}.type`,
-    `${path}: blocks of type ${type} are not supported by this model's providers.`,
-  )
+  const message = `${path}: blocks of type ${type} are not supported by this model's providers.`
+  cannotTranslate(reading, `${path}.type`, message)
 }
 
-function checkReach(value: unknown, path: string, reading: Reading): void {
+function checkReach(value: object, path: string, reading: Reading): void {
+  // A path is written only where something can be wrong: a body may have millions of members.
   if (Array.isArray(value)) {
-    for (const [index, inner] of value.entries()) checkReach(inner, `${path}.${index}`, reading)
+    for (let index = 0; index < value.length; index++) {
+      const inner: unknown = value[index]
+      if (typeof inner === 'object' && inner !== null) checkReach(inner, `${path}.${index}`, reading)
+    }
     return
   }
-  if (typeof value !== 'object' || value === null) return
   const record = value as Record<string, unknown>
+  checkFieldsOf(record, path, reading)
+  for (const name of Object.keys(record)) {
+    const inner = record[name]
+    if (typeof inner === 'object' && inner !== null && name !== 'input')
+      checkReach(inner, `${path}.${name.slice(0, 64)}`, reading)
+  }
+}
+
+function checkFieldsOf(record: Record<string, unknown>, path: string, reading: Reading): void {
   if (record.file_id !== undefined && record.file_id !== null) throw stored(path)
   checkMark(record, path)
-  if (record.type === 'url' && typeof record.url === 'string') {
-    record.url = checkedUrl(record.url, `${path}.url`)
-    reading.media.push({ kind: 'file', param: `${path}.url`, isRemote: true })
-  }
-  for (const name of Object.keys(record))
-    if (name !== 'input') checkReach(record[name], `${path}.${name.slice(0, 64)}`, reading)
+  if (record.type !== 'url' || typeof record.url !== 'string') return
+  record.url = checkedUrl(record.url, `${path}.url`)
+  reading.media.push({ kind: 'file', param: `${path}.url`, isRemote: true })
 }
 
 // All tenants share the operator's storage at the provider.

@@ -11,6 +11,7 @@ import { chatBody, effortOf, STOPS_MAX } from './chat-body.ts'
 import { checkMark, checkTurn } from './content.ts'
 import { nativeBytes, nativeOf, nativeOnly } from './native.ts'
 import { inOurNames, ownPath } from './origins.ts'
+import { withinChat } from './overflow.ts'
 import { type Body, cannotTranslate, invalid, leaveOut, type Reading } from './reading.ts'
 import { CountedEnvelope, Envelope } from './schema.ts'
 import { TOOLS_TRANSLATED_MAX, toolsOf } from './tools.ts'
@@ -47,10 +48,9 @@ function read(
       `stop_sequences may have at most ${STOPS_MAX} entries for this model's providers.`,
     )
 
-  const translated = [
-    ...(valid.system === undefined || valid.system.length === 0 ? [] : [systemMessage(valid.system)]),
-    ...valid.messages.flatMap((turn, index) => turnMessages(turn, `messages.${index}`)),
-  ]
+  const system = valid.system === undefined || valid.system.length === 0 ? [] : [systemMessage(valid.system)]
+  const turns = valid.messages.flatMap((turn, index) => turnMessages(turn, `messages.${index}`))
+  const translated = withinChat([...system, ...turns], reading)
   const chat = inOurNames(translated, () => parseTranslated(chatBody(valid, tools, translated)))
   const native = nativeOf(valid, tools)
   const nativeJson = JSON.stringify(native)

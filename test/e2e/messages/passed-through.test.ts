@@ -246,6 +246,24 @@ test('a thinking budget never exceeds the maximum that was held', async () => {
   assert.deepEqual([max_tokens, thinking], [3000, { type: 'enabled', budget_tokens: 2999 }])
 })
 
+test('more results of tools than a chat may have messages pass through', async () => {
+  vendor.next(jsonAnswer(message([{ type: 'text', text: 'Hi' }])))
+  const ids = Array.from({ length: 3000 }, (_, index) => `toolu_${index}`)
+  const messages = [
+    { role: 'user', content: 'Go' },
+    { role: 'assistant', content: ids.map(id => ({ type: 'tool_use', id, name: 'weather', input: {} })).slice(0, 100) },
+    {
+      role: 'user',
+      content: ids.map((_, index) => ({ type: 'tool_result', tool_use_id: ids[index % 100], content: 'x' })),
+    },
+  ]
+
+  const answer = await askMessages(gateway, secret, { ...plain(), messages })
+
+  assert.equal(answer.status, 200, answer.text)
+  assert.deepEqual(vendor.requests.at(-1)?.body.messages, messages)
+})
+
 test('count_tokens gives the count of the provider, costs nothing and has a row', async () => {
   vendor.next(jsonAnswer({ input_tokens: 4321 }))
   const { max_tokens: _, ...body } = { ...plain(), temperature: 0.5, metadata: { user_id: 'x' } }
