@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../support/fixture.ts'
 import { type Event, eventsOf, respond, typesOf } from '../../support/responses.ts'
+import { assertResponse, assertResponseEvent } from '../../support/schemas.ts'
 import type { JournalEntry } from '../../support/upstream-journal.ts'
 
 const { gateway, upstream } = await openFixture()
@@ -38,7 +39,9 @@ function sent(): Sent {
   return (upstream.journal.at(-1) as JournalEntry).body as Sent
 }
 
+// Of events that have the vendor's types.
 function itemsOf(events: readonly Event[]): readonly Record<string, unknown>[] {
+  for (const event of events) assertResponseEvent(event)
   const { output } = (events.at(-1) as Event).response as unknown as { output: Record<string, unknown>[] }
   return output
 }
@@ -97,6 +100,7 @@ test('a call of a custom tool comes back with its plain input', async () => {
   upstream.next({ toolCalls }, { toolCalls })
 
   const whole = await respond(gateway, { tools: [PATCH] }, { key })
+  assertResponse(whole.body)
   const stream = await respond(gateway, { tools: [PATCH], stream: true }, { key })
 
   const events = eventsOf(stream.text)
@@ -205,4 +209,22 @@ test('an answer cut at its limit is incomplete, as JSON and as a stream', async 
   assert.equal(last?.type, 'response.incomplete')
   for (const response of [whole.body, last?.response])
     assert.deepEqual([response?.status, response?.incomplete_details], ['incomplete', { reason: 'max_output_tokens' }])
+})
+
+test('a refusal of the model is a part of its own', async () => {
+  const message = { role: 'assistant', content: null, refusal: 'I cannot do that.' }
+  const frames = [{ refusal: 'I cannot' }, { refusal: ' do that.' }].map(delta => ({ choices: [{ index: 0, delta }] }))
+  const last = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }
+  upstream.next(
+    { body: JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }) },
+    { rawFrames: [...[...frames, last].map(frame => `data: ${JSON.stringify(frame)}\n\n`), 'data: [DONE]\n\n'] },
+  )
+
+  const whole = await respond(gateway, {}, { key })
+  const stream = await respond(gateway, { stream: true }, { key })
+
+  assertResponse(whole.body)
+  const streamed = itemsOf(eventsOf(stream.text))
+  for (const [item] of [whole.body.output as unknown as Record<string, unknown>[], streamed])
+    assert.deepEqual(item?.content, [{ type: 'refusal', refusal: message.refusal }])
 })
