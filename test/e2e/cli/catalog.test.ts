@@ -74,7 +74,7 @@ test('the CLI creates, changes and deletes a provider and its model', async () =
   assert.match(listed.stdout, /own\/m\tactive\tfalse\t1000\tprompt=0\.000001 completion=0\.000002 /)
   assert.equal((await gateway.chat({ model: 'mine' })).status, 404)
 
-  assert.equal((await run('models', 'delete', 'own/m')).code, 0)
+  for (const id of ['own/m', 'own/e']) assert.equal((await run('models', 'delete', id)).code, 0)
   assert.equal((await run('providers', 'delete', 'own')).code, 0)
   for (const { stdout, stderr } of [made, added, removed]) assert.ok(!(stdout + stderr).includes(SECRET))
 })
