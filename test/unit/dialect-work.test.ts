@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenedAnswer } from '../../src/dialects/dialect.ts'
+import { parseMessages } from '../../src/dialects/messages/parse.ts'
+import { messagesStream } from '../../src/dialects/messages/stream.ts'
 import { parseResponses } from '../../src/dialects/responses/parse.ts'
 import { responsesStream } from '../../src/dialects/responses/stream.ts'
-import type { ChunkChoice } from '../../src/domain/handoff.ts'
+import type { ChunkChoice, NativeEvent } from '../../src/domain/handoff.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 
 // Each takes tens of milliseconds, and took seconds or minutes.
@@ -53,6 +55,22 @@ test('the arguments of an open call are read again only after they have grown', 
     for (const delta of deltas)
       writer.chunks([{ choices: [{ index: 0, delta, finish_reason: null }], usage: undefined, fingerprint: undefined }])
   })
+
+  assert.ok(cpuMs < CPU_MS_MAX, `${cpuMs} ms`)
+})
+
+test('thousands of message_delta with fields of their own are gathered one by one', () => {
+  const chat = parseMessages({ model: 'm', max_tokens: 8, messages: [{ role: 'user', content: 'x' }] }, {})
+  const writer = messagesStream({ requestId: 'r', receivedAt: 0, chat, model: 'm', explain: false })
+  const endings = Array.from({ length: 4_000 }, (_, i) => ({
+    type: 'message_delta',
+    [`a${i}`]: 1,
+    delta: { [`b${i}`]: 1 },
+    usage: { [`c${i}`]: 1 },
+  }))
+  const chunk = (native: NativeEvent) => ({ choices: [], native, usage: undefined, fingerprint: undefined })
+
+  const cpuMs = cpuMsOf(() => writer.chunks(endings.map(chunk)))
 
   assert.ok(cpuMs < CPU_MS_MAX, `${cpuMs} ms`)
 })

@@ -49,8 +49,8 @@ type Writing = {
   // The blocks of a native stream that have begun and not ended.
   readonly open: Set<unknown>
   // The provider's own message_delta, without usage.
-  ending: Readonly<Record<string, unknown>> | undefined
-  usage: unknown
+  ending: Record<string, unknown> | undefined
+  usage: object | undefined
 }
 
 function translated(writing: Writing, chunk: Chunk): string {
@@ -82,15 +82,17 @@ const EMPTY = { type: 'message', role: 'assistant', content: [], ...NO_STOP, dia
 function passed(writing: Writing, native: NativeEvent): string {
   const { type, data } = native
   if (type === 'message_start') {
-    writing.usage = (native.message as { readonly usage?: unknown }).usage
+    const { usage } = native.message as { readonly usage?: unknown }
+    writing.usage = typeof usage === 'object' && usage !== null ? { ...usage } : undefined
     return start(writing, native.message as Readonly<Record<string, unknown>>)
   }
   if (type === 'message_delta') {
     const { usage, type: _, data: __, ...ending } = native
-    // Some repeat it, without the reason.
-    const delta = { ...(writing.ending?.delta as object | undefined), ...said(ending.delta) }
-    writing.ending = { ...writing.ending, ...ending, delta }
-    writing.usage = { ...(writing.usage as object | undefined), ...(usage as object | undefined) }
+    // Some repeat it, without the reason. In place: an upstream may send thousands.
+    writing.ending ??= {}
+    const delta = Object.assign(writing.ending.delta ?? {}, said(ending.delta))
+    Object.assign(writing.ending, ending, { delta })
+    writing.usage = Object.assign(writing.usage ?? {}, usage)
     return ''
   }
   if (type === 'content_block_start') writing.open.add(native.index)

@@ -24,6 +24,7 @@ export function eventReader(unsaid: Unsaid): EventReader {
   const blocks = new Map<unknown, unknown>()
   const open = new Set<unknown>()
   let started = false
+  let endings = 0
   let isCounted = false
 
   function take(data: string): Chunk | undefined {
@@ -56,6 +57,7 @@ export function eventReader(unsaid: Unsaid): EventReader {
         if (!open.delete(event.index)) throw outOfOrder(type)
         return chunk(undefined, brief(native))
       case 'message_delta': {
+        if (++endings > ENDINGS_MAX) throw outOfOrder(type)
         const { stop_reason: reason } = record(event.delta)
         counts = countsOf(event.usage, counts)
         isCounted ||= countsOutput(event.usage)
@@ -78,6 +80,8 @@ export function eventReader(unsaid: Unsaid): EventReader {
 }
 
 const BLOCKS_MAX = 4096
+// One ends a message; some providers report its usage in more.
+const ENDINGS_MAX = 4096
 
 // For a text that was checked like an event.
 export function readMessage(text: string, unsaid: Unsaid): { readonly id: string | null; readonly whole: Whole } {
