@@ -193,5 +193,6 @@ function pushCors(headers: string[], req: HttpRequest, needs: ResponseNeeds): vo
 const EXPOSED = [
   'X-Request-Id',
   ...['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy'],
+  ...['x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests'],
   ...['Retry-After', 'retry-after-ms', 'x-should-retry', 'Deprecation', 'Sunset'],
 ]

@@ -50,6 +50,17 @@ export function componentHeaders({ headerPrefix }: Brand): Readonly<Record<strin
       schema: text,
       example: '"rpm";q=300;w=60, "daily";q=10000;w=86400',
     },
+    'x-ratelimit-limit-requests': {
+      description: 'The same three under the names that OpenAI SDKs read.',
+      schema: whole,
+      example: 300,
+    },
+    'x-ratelimit-remaining-requests': { description: 'As `RateLimit-Remaining`.', schema: whole, example: 299 },
+    'x-ratelimit-reset-requests': {
+      description: 'As `RateLimit-Reset`, with its unit.',
+      schema: text,
+      example: '1s',
+    },
     'Retry-After': {
       description: 'Seconds to wait, on 429, 503, and 402 with code `credits_held`.',
       schema: whole,
@@ -97,7 +108,10 @@ export function componentHeaders({ headerPrefix }: Brand): Readonly<Record<strin
   }
 }
 
-const RATES = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy']
+const RATES = [
+  ...['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy'],
+  ...['limit', 'remaining', 'reset'].map(name => `x-ratelimit-${name}-requests`),
+]
 
 export function v1Headers({ headerPrefix }: Brand, more: readonly string[] = []): Record<string, Ref> {
   return headerRefs(['X-Request-Id', `${headerPrefix}Cost`, ...RATES, 'Deprecation', 'Sunset', ...more])

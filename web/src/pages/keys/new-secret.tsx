@@ -13,7 +13,8 @@ import { SNIPPETS, snippets } from './snippets.ts'
 export function NewSecret({ of: key, onDone }: { readonly of: KeyWithSecret; readonly onDone: () => void }): ReactNode {
   const [, goTo] = useLocation()
   const baseUrl = useBaseUrl()
-  const model = useModelDirectory().find(({ status }) => status === 'active')?.id ?? 'demo/echo'
+  const model =
+    useModelDirectory().find(({ status, type }) => status === 'active' && type !== 'embedding')?.id ?? 'demo/echo'
   const texts = snippets({ baseUrl, secret: key.secret, model })
 
   function tryIt(): void {

@@ -11,7 +11,7 @@ import { rememberedKey, rememberKey } from './key-in-memory.ts'
 import { Turn, type TurnState } from './turn.tsx'
 
 export default function Playground(): ReactNode {
-  const models = useModelDirectory().filter(({ status }) => status === 'active')
+  const models = useModelDirectory().filter(({ status, type }) => status === 'active' && type !== 'embedding')
   const [key, setKey] = useState(rememberedKey)
   const [chosen, setChosen] = useState<string | null>(null)
   const model = chosen ?? models[0]?.id ?? ''
