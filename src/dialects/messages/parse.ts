@@ -114,11 +114,15 @@ function checkFields(body: Body, reading: Reading): void {
 }
 
 function betasOf(headers: IncomingHttpHeaders, reading: Reading): Readonly<Record<string, string>> {
-  const given = String(headers['anthropic-beta'] ?? '')
+  const header = headers['anthropic-beta']
+  if (header === undefined) return NO_HEADERS
+  const given = String(header)
     .split(',')
     .map(value => value.trim())
     .filter(value => value !== '')
   for (const value of given) if (!BETAS.has(value)) leaveOut(reading, `anthropic-beta.${value.slice(0, 64)}`)
   const passed = [...new Set(given.filter(value => BETAS.has(value)))]
-  return passed.length === 0 ? {} : { 'anthropic-beta': passed.join(',') }
+  return passed.length === 0 ? NO_HEADERS : { 'anthropic-beta': passed.join(',') }
 }
+
+const NO_HEADERS: Readonly<Record<string, string>> = {}
