@@ -96,6 +96,8 @@ function listenerOf(relaying: Relaying): AnswerListener {
       try {
         if (!relaying.left && !sink.chunks(chunks)) stream.pause()
       } catch (error) {
+        // It was produced nevertheless.
+        meter.chunks(chunks)
         return cannotForward(relaying, error)
       }
       meter.chunks(chunks)

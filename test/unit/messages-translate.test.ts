@@ -203,6 +203,41 @@ test('a chat answer gives the same blocks and reason as a stream and as a whole'
   )
 })
 
+test('calls whose pieces alternate stay whole, one after another', () => {
+  const stream = messagesStream(OPENED)
+  const piece = (index: number, name: string | undefined, args: string) => ({
+    tool_calls: [{ index, ...(name === undefined ? {} : { id: name }), function: { name, arguments: args } }],
+  })
+  const deltas = [
+    piece(0, 'a', '{"x":'),
+    piece(1, 'b', '{"x":'),
+    piece(2, 'c', ''),
+    piece(0, undefined, '0}'),
+    piece(2, undefined, '{"x":2}'),
+    piece(1, undefined, '1}'),
+    { content: 'done' },
+  ]
+
+  const raw = stream.chunks(
+    deltas.map(delta => ({
+      choices: [{ index: 0, delta, finish_reason: null }],
+      usage: undefined,
+      fingerprint: undefined,
+    })),
+  )
+
+  const blocks = assembled(eventsOf(raw + stream.completed(RECEIPT)))
+  assert.deepEqual(
+    blocks.map(({ name, input, text }) => [name ?? text, input]),
+    [
+      ['a', { x: 0 }],
+      ['b', { x: 1 }],
+      ['c', { x: 2 }],
+      ['done', undefined],
+    ],
+  )
+})
+
 const CHAT = { forwarded: {} } as unknown as Chat
 const OPENED = { requestId: 'r', receivedAt: 0, chat: CHAT, model: 'm', explain: false }
 const BY = { model: 'm', provider: 'p', ignored: [], considered: [] }

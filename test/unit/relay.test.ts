@@ -32,8 +32,18 @@ test('a slow reader that has read after the request was cancelled does not resum
   assert.deepEqual(calls, ['pause', 'abort'])
 })
 
+test('what cannot be forwarded was produced, and is billed', async () => {
+  const { upstream, delivery } = relaySlowly(() => {
+    throw new RangeError('pieces of tool calls are out of order')
+  })
+  upstream.chunks([CHUNK])
+
+  const { outcome, output } = await delivery
+  assert.deepEqual([outcome, output.any, output.texts], ['upstream_broke', true, ['Hi']])
+})
+
 // To a caller that reads nothing until `drain`.
-function relaySlowly() {
+function relaySlowly(chunks: Sink['chunks'] = () => false) {
   const calls: string[] = []
   let upstream: AnswerListener | undefined
   let drain = () => {}
@@ -51,7 +61,7 @@ function relaySlowly() {
   const answer = { model: { id: 'test/m1' }, attempts: [], considered: [], served, failures: [], dispatchedAt: 0 }
   const sink: Partial<Sink> = {
     served: () => undefined,
-    chunks: () => false,
+    chunks,
     onDrain(listener) {
       drain = listener
     },

@@ -22,15 +22,30 @@ export function blockWriter({ requestId, chat }: OpenedAnswer): BlockWriter {
   let open: Open | undefined
   let finished: ChunkChoice | undefined
   const calls = new Set<unknown>()
+  // What the open call has written, and the pieces of calls that began before it was complete: each is a block after it.
+  let input: string[] = []
+  const waiting = new Map<unknown, unknown[]>()
+  let waitingChars = 0
 
-  function close(): string {
+  function endBlock(): string {
     if (open === undefined) return ''
     open = undefined
     return event({ type: 'content_block_stop', index: next - 1 })
   }
 
-  function begin(kind: Open['kind'] | 'redacted_thinking', key: unknown, block: object): string {
-    const before = close()
+  function close(): string {
+    let written = ''
+    for (const pieces of waiting.values()) for (const piece of pieces) written += write(piece)
+    waiting.clear()
+    return written + endBlock()
+  }
+
+  function begin(
+    kind: Open['kind'] | 'redacted_thinking',
+    key: unknown,
+    block: object,
+    before: string = close(),
+  ): string {
     open = { kind: kind as Open['kind'], key }
     const content_block = { type: kind, ...block }
     return before + event({ type: 'content_block_start', index: next++, content_block })
@@ -55,25 +70,44 @@ export function blockWriter({ requestId, chat }: OpenedAnswer): BlockWriter {
   }
 
   function call(piece: unknown): string {
-    const { index, id, function: called, custom } = (piece ?? {}) as Readonly<Record<string, unknown>>
-    const { name, arguments: given, input } = (called ?? custom ?? {}) as Readonly<Record<string, unknown>>
-    const isOpen = open?.kind === 'tool_use' && open.key === index
+    const { index } = (piece ?? {}) as Readonly<Record<string, unknown>>
+    if (isOpenCall(index)) return write(piece)
+    const begun = waiting.get(index)
     // A block that has ended cannot be continued.
-    if (!isOpen && calls.has(index)) throw new RangeError('pieces of tool calls are out of order')
-    calls.add(index)
-    const own = typeof id === 'string' && id !== '' ? id : toolUseId(requestId, calls.size - 1)
-    const begun = isOpen
-      ? ''
-      : begin('tool_use', index, {
-          id: signedId(own, piece as Readonly<Record<string, unknown>>),
-          name: typeof name === 'string' ? name : '',
-          input: {},
-          caller: DIRECT,
-        })
-    const json = given ?? input
-    return (
-      begun + (typeof json === 'string' && json !== '' ? delta({ type: 'input_json_delta', partial_json: json }) : '')
-    )
+    if (begun === undefined && calls.has(index)) throw new RangeError('pieces of tool calls are out of order')
+    const mustWait = waiting.size > 0 || (open?.kind === 'tool_use' && !isWhole(input.join('')))
+    if (!mustWait) return write(piece)
+    waitingChars += JSON.stringify(piece).length
+    if (waitingChars > WAITING_CHARS_MAX) throw new RangeError('too many pieces of tool calls are out of order')
+    if (begun === undefined) waiting.set(index, [piece])
+    else begun.push(piece)
+    return ''
+  }
+
+  function isOpenCall(index: unknown): boolean {
+    return open?.kind === 'tool_use' && open.key === index
+  }
+
+  function write(piece: unknown): string {
+    const { index, id, function: called, custom } = (piece ?? {}) as Readonly<Record<string, unknown>>
+    const { name, arguments: given, input: plain } = (called ?? custom ?? {}) as Readonly<Record<string, unknown>>
+    const json = given ?? plain
+    let begun = ''
+    if (!isOpenCall(index)) {
+      calls.add(index)
+      input = []
+      const own = typeof id === 'string' && id !== '' ? id : toolUseId(requestId, calls.size - 1)
+      const block = {
+        id: signedId(own, piece as Readonly<Record<string, unknown>>),
+        name: typeof name === 'string' ? name : '',
+        input: {},
+        caller: DIRECT,
+      }
+      begun = begin('tool_use', index, block, endBlock())
+    }
+    if (typeof json !== 'string' || json === '') return begun
+    input.push(json)
+    return begun + delta({ type: 'input_json_delta', partial_json: json })
   }
 
   return {
@@ -94,4 +128,14 @@ export function blockWriter({ requestId, chat }: OpenedAnswer): BlockWriter {
 
 function event(body: { readonly type: string; readonly [field: string]: unknown }): string {
   return `event: ${body.type}\ndata: ${JSON.stringify(body)}\n\n`
+}
+
+const WAITING_CHARS_MAX = 16 * 1024 * 1024
+
+function isWhole(input: string): boolean {
+  try {
+    return typeof JSON.parse(input) === 'object'
+  } catch {
+    return false
+  }
 }
