@@ -25,12 +25,12 @@ export const BETAS: ReadonlySet<string> = new Set([
   'token-efficient-tools-2025-02-19',
 ])
 
-// Tools that run at the provider, by their type without its date: they are billed by use, or reach elsewhere.
-const SERVER_TOOL =
-  /^(?:web_search|web_fetch|code_execution|tool_search|mcp|advisor|memory_server|image_generation)(?:_|$)/
+// Tools that Anthropic defines and the caller runs, by their type without its date. Any other type may run at the provider, where
+// it is billed by use or reaches elsewhere: a list of those would not have the next one.
+const CLIENT_TOOL = /^(?:bash|computer|memory|text_editor)_\d{8}$/
 
 export function isServerTool(type: string): boolean {
-  return SERVER_TOOL.test(type)
+  return !CLIENT_TOOL.test(type)
 }
 
 // Fields that only serve tools of the provider.

@@ -29,6 +29,7 @@ function checkBlock(block: Block, path: string, role: Turn['role'], reading: Rea
   if (isKnown) dropNulls(block)
   if (isKnown) demand(validatorOf(BLOCKS[block.type as BlockType]), BLOCKS[block.type as BlockType], block, path)
   checkMark(block, path)
+  if (isKnown) checkOthers(block, path, reading)
   if (!isKnown || !PLACES[block.type as BlockType].includes(role)) checkUnknown(block, path, reading)
   else if (block.type === 'image') checkSource(block, path, 'image', reading)
   else if (block.type === 'document') checkSource(block, path, 'file', reading)
@@ -106,6 +107,17 @@ function checkUnknown(block: Block, path: string, reading: Reading): void {
   cannotTranslate(reading, `${path}.type`, message)
 }
 
+// Fields of a known block that its schema does not have.
+function checkOthers(block: Block, path: string, reading: Reading): void {
+  const known = BLOCKS[block.type as BlockType].properties
+  for (const name in block) {
+    if (Object.hasOwn(known, name)) continue
+    const value = block[name]
+    checkAddress(name, value, path)
+    if (typeof value === 'object' && value !== null) checkReach(value, `${path}.${name.slice(0, 64)}`, reading)
+  }
+}
+
 function checkReach(value: object, path: string, reading: Reading): void {
   // A path is written only where something can be wrong: a body may have millions of members.
   if (Array.isArray(value)) {
@@ -119,7 +131,9 @@ function checkReach(value: object, path: string, reading: Reading): void {
   checkFieldsOf(record, path, reading)
   for (const name of Object.keys(record)) {
     const inner = record[name]
-    if (typeof inner === 'object' && inner !== null && name !== 'input')
+    checkAddress(name, inner, path)
+    // What a tool was called with is not fetched.
+    if (typeof inner === 'object' && inner !== null && !(name === 'input' && isCall(record)))
       checkReach(inner, `${path}.${name.slice(0, 64)}`, reading)
   }
 }
@@ -130,6 +144,18 @@ function checkFieldsOf(record: Record<string, unknown>, path: string, reading: R
   if (record.type !== 'url' || typeof record.url !== 'string') return
   record.url = checkedUrl(record.url, `${path}.url`)
   reading.media.push({ kind: 'file', param: `${path}.url`, isRemote: true })
+}
+
+function isCall({ type }: Readonly<Record<string, unknown>>): boolean {
+  return typeof type === 'string' && type.endsWith('tool_use')
+}
+
+// Under any name that says so; search results may have pages without https.
+function checkAddress(name: string, value: unknown, path: string): void {
+  if (typeof value !== 'string' || !/ur[il]$/i.test(name) || !/^[a-z][\w+.-]*:\/\//i.test(value)) return
+  if (publicUrl(value.replace(/^http:/i, 'https:')) !== undefined) return
+  const param = `${path}.${name.slice(0, 64)}`
+  throw invalid(param, `${param} must be a URL of a public host.`)
 }
 
 // All tenants share the operator's storage at the provider.

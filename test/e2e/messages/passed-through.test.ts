@@ -201,6 +201,7 @@ test('tools that run at the provider are left out and named, and refused only if
   const tools = [
     { type: 'web_search_20250305', name: 'web_search' },
     { type: 'code_execution_20250825', name: 'code_execution' },
+    { type: 'not_yet_known_20280101', name: 'new' },
     { name: 'weather', input_schema: { type: 'object' } },
   ]
   vendor.next(jsonAnswer(message([{ type: 'text', text: 'Hi' }])))
@@ -217,14 +218,14 @@ test('tools that run at the provider are left out and named, and refused only if
   })
   const onlyThose = await askMessages(gateway, secret, {
     ...plain(),
-    tools: tools.slice(0, 2),
+    tools: tools.slice(0, 3),
     tool_choice: { type: 'any' },
   })
 
   assert.deepEqual(vendor.requests.at(-1)!.body.tools, [{ name: 'weather', input_schema: { type: 'object' } }])
   assert.equal(
     served.headers['x-svc-ignored-fields'],
-    'mcp_servers, container, tools.web_search_20250305, tools.code_execution_20250825',
+    'mcp_servers, container, tools.web_search_20250305, tools.code_execution_20250825, tools.not_yet_known_20280101',
   )
   for (const { status, body } of [forced, onlyThose])
     assert.deepEqual(

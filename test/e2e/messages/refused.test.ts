@@ -85,6 +85,24 @@ const BAD: readonly (readonly [string, Fields, string, string])[] = [
     'messages.0.content.0.source.file_id',
   ],
   [
+    'an unknown block has a private address under another name',
+    { model: 'test/claude', ...user({ type: 'a', image_url: { url: 'http://169.254.169.254/latest' } }) },
+    'invalid_value',
+    'messages.0.content.0.image_url.url',
+  ],
+  [
+    'an unknown block has a private address in its input',
+    { model: 'test/claude', ...user({ type: 'a', input: { fileUri: 'file:///etc/passwd' } }) },
+    'invalid_value',
+    'messages.0.content.0.input.fileUri',
+  ],
+  [
+    'a text has a private address beside it',
+    { model: 'test/claude', ...user({ type: 'text', text: 'x', source: { type: 'url', url: 'https://10.0.0.1' } }) },
+    'invalid_value',
+    'messages.0.content.0.source.url',
+  ],
+  [
     'an unknown block names a stored file',
     { model: 'test/claude', ...user({ type: 'container_upload', file_id: 'file_1' }) },
     'unsupported_value',
