@@ -1,7 +1,8 @@
 // One answer made of several calls: a request for embeddings is divided by what its provider takes in one call. A few run at
-// once, the order of the inputs is kept, usage is summed, and the first failure ends them all.
+// once, the order of the inputs is kept, usage is summed, and the first failure ends them all. If the provider rejects one call,
+// what the others have embedded is billed: otherwise one bad input would make all the others free.
 import type { Batch } from '../domain/embedding-batches.ts'
-import type { Failure } from '../domain/failure.ts'
+import { Failure } from '../domain/failure.ts'
 import type { AnswerListener, UpstreamStream, Whole } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'
 import type { AnswerMemory, AnswerReservation } from './response-memory.ts'
@@ -20,6 +21,7 @@ export function inBatches(
   let next = 0
   let done = 0
   let over = false
+  let rejection: Failure | undefined
 
   function start(number: number): void {
     running.add(number)
@@ -31,8 +33,10 @@ export function inBatches(
       end(failure) {
         running.delete(number)
         if (over) return
-        if (failure !== undefined) return fail(failure)
-        done += 1
+        if (failure?.kind === 'rejected') rejection ??= failure
+        else if (failure !== undefined && rejection === undefined) return fail(failure)
+        else if (failure === undefined) done += 1
+        if (rejection !== undefined) return running.size === 0 ? reject(rejection) : undefined
         if (done < batches.length) return startMore()
         over = true
         listener.whole(wholeOf(parts as readonly Part[]))
@@ -49,6 +53,21 @@ export function inBatches(
     over = true
     stop()
     listener.end(failure)
+  }
+
+  // Calls that run are paid for in any case, and are read to their end.
+  function reject(failure: Failure): void {
+    const embedded = parts.filter(part => part !== undefined)
+    if (embedded.length === 0) {
+      fail(failure)
+      return
+    }
+    over = true
+    release()
+    const { status, words, tooLong, message } = failure
+    const more = { ...(status === undefined ? {} : { status }), ...(words === undefined ? {} : { words }) }
+    listener.whole({ choices: [], embeddings: [], usage: sumOf(embedded), fingerprint: undefined })
+    listener.end(new Failure('rejected', message, { ...more, tooLong, producedBytes: 1 }))
   }
 
   function stop(): void {
