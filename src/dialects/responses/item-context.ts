@@ -23,7 +23,7 @@ export type ItemContext = ItemSetup & {
 }
 
 // An answer is repeated in its terminal event: beyond this length it cannot be.
-const KEPT_CHARS_MAX = 32 * 1024 * 1024
+const KEPT_CHARS_MAX = 4 * 1024 * 1024
 
 export function itemContext(setup: ItemSetup): ItemContext {
   const { number } = setup
