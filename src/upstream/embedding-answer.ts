@@ -64,10 +64,8 @@ export function inBatches(
     }
     over = true
     release()
-    const { status, words, tooLong, message } = failure
-    const more = { ...(status === undefined ? {} : { status }), ...(words === undefined ? {} : { words }) }
-    listener.whole({ choices: [], embeddings: [], usage: sumOf(embedded), fingerprint: undefined })
-    listener.end(new Failure('rejected', message, { ...more, tooLong, producedBytes: 1 }))
+    listener.whole(usageAlone(embedded))
+    listener.end(partlyServed(failure))
   }
 
   function stop(): void {
@@ -94,6 +92,17 @@ export function inBatches(
     reservation: () => ({ release }),
     upstreamId: () => streams[0]?.upstreamId() ?? null,
   }
+}
+
+// What is billed of an answer that is not given.
+export function usageAlone(embedded: readonly Part[]): Whole {
+  return { choices: [], embeddings: [], usage: sumOf(embedded), fingerprint: undefined }
+}
+
+// A rejection of one call, after others were answered.
+export function partlyServed({ status, words, tooLong, message }: Failure): Failure {
+  const more = { ...(status === undefined ? {} : { status }), ...(words === undefined ? {} : { words }) }
+  return new Failure('rejected', message, { ...more, tooLong, producedBytes: 1 })
 }
 
 // The parts have the entries of one list.

@@ -4,16 +4,16 @@ import type { LanguageModelV4StreamPart, SharedV4Warning } from '@ai-sdk/provide
 import type { Credential, Provider } from '../../domain/catalog.ts'
 import type { Chat } from '../../domain/chat.ts'
 import { Failure } from '../../domain/failure.ts'
-import type { AnswerListener, Whole } from '../../domain/handoff.ts'
+import type { AnswerListener } from '../../domain/handoff.ts'
 import type { SdkKind } from '../../domain/presets.ts'
 import { storable } from '../../domain/usage.ts'
 import { memoize } from '../../lib/memoize.ts'
 import type { Adapter, UpstreamRequest } from '../adapter.ts'
-import { sharedMemory } from '../embedding-answer.ts'
+import { partlyServed, sharedMemory } from '../embedding-answer.ts'
 import type { WireBounds, WireNeeds } from '../openai/adapter.ts'
 import type { Unsaid } from '../openai/error.ts'
 import type { AnswerReservation } from '../response-memory.ts'
-import { embed } from './embed.ts'
+import { type Embedded, embed } from './embed.ts'
 import { failureOfSaying, failureOfSdk, isUnknownShape } from './error.ts'
 import { sdkEmbeddingModel, sdkModel } from './models.ts'
 import { callOptions, ignoredBy } from './request.ts'
@@ -127,10 +127,11 @@ async function speak(
   const { provider, kind, wire } = sdk
   const say = <Said>(work: () => Said) => sayable(work, state, wire.unsaid(upstreamRequest.credential))
   if (upstreamRequest.chat.embedding !== undefined) {
-    const whole = await say(() => embedding(sdk, noting(upstreamRequest, state), call))
+    const { whole, rejection } = await say(() => embedding(sdk, noting(upstreamRequest, state), call))
     if (state.over) return
-    state.isAnswered = true
+    state.isAnswered = rejection === undefined
     listener.whole(whole)
+    if (rejection !== undefined) throw partlyServed(failureOfSdk(rejection, wire.unsaid(upstreamRequest.credential)))
     return
   }
   const options = await say(() => ({ ...callOptions(upstreamRequest, provider, kind), abortSignal: call.signal }))
@@ -152,7 +153,7 @@ function embedding(
   { provider, kind, wire, clock }: Sdk,
   upstreamRequest: UpstreamRequest,
   call: CallNeeds,
-): Promise<Whole> {
+): Promise<Embedded> {
   const { signal, reserveMemory } = call
   const startedMs = clock.monotonic()
   const credential = needed(upstreamRequest.credential)
@@ -160,6 +161,7 @@ function embedding(
     provider,
     kind,
     signal,
+    isRejection: error => failureOfSdk(error, wire.unsaid(credential)).kind === 'rejected',
     async model() {
       const totalMsMax = Math.max(1, upstreamRequest.totalMsMax - (clock.monotonic() - startedMs))
       const send = await wire.send({ ...upstreamRequest, totalMsMax }, credential, signal, reserveMemory)

@@ -9,7 +9,7 @@ import type { Whole } from '../../domain/handoff.ts'
 import type { SdkKind } from '../../domain/presets.ts'
 import { vectorItems, writeVector } from '../../lib/vectors.ts'
 import type { UpstreamRequest } from '../adapter.ts'
-import { wholeOf } from '../embedding-answer.ts'
+import { usageAlone, wholeOf } from '../embedding-answer.ts'
 import { cannot } from './media.ts'
 
 // A package parses an answer on the event loop, and larger ones are refused.
@@ -21,9 +21,13 @@ export type EmbedNeeds = {
   readonly signal: AbortSignal
   // A model for one call, within the time that is left.
   model(): Promise<EmbeddingModelV4>
+  isRejection(error: unknown): boolean
 }
 
-export async function embed(upstreamRequest: UpstreamRequest, needs: EmbedNeeds): Promise<Whole> {
+// With a rejection of one call, `whole` has the usage of those that were answered.
+export type Embedded = { readonly whole: Whole; readonly rejection?: unknown }
+
+export async function embed(upstreamRequest: UpstreamRequest, needs: EmbedNeeds): Promise<Embedded> {
   const { chat, model, vectors } = upstreamRequest
   const { embedding } = chat
   if (embedding === undefined || vectors === undefined) throw cannot('The request has no input.')
@@ -33,24 +37,33 @@ export async function embed(upstreamRequest: UpstreamRequest, needs: EmbedNeeds)
   const batches = batchesOf(embedding.inputs, limits)
   const parts: Part[] = []
   let next = 0
+  let rejection: unknown
 
-  // The first failure ends all: the caller aborts the signal.
   async function work(): Promise<void> {
-    while (next < batches.length) {
+    while (next < batches.length && rejection === undefined) {
       const number = next++
       needs.signal.throwIfAborted()
-      parts[number] = await embedBatch(
-        batches[number] as Batch,
-        embedding as Embedding,
-        vectors as Vectors,
-        needs,
-        model,
-      )
+      try {
+        parts[number] = await embedBatch(
+          batches[number] as Batch,
+          embedding as Embedding,
+          vectors as Vectors,
+          needs,
+          model,
+        )
+      } catch (error) {
+        // Calls that run are paid for in any case. Any other failure ends all: the caller aborts the signal.
+        if (!needs.isRejection(error)) throw error
+        rejection ??= error
+      }
     }
   }
 
   await Promise.all(Array.from({ length: Math.min(limits.concurrent, batches.length) }, work))
-  return wholeOf(parts)
+  if (rejection === undefined) return { whole: wholeOf(parts) }
+  const embedded = parts.filter(part => part !== undefined)
+  if (embedded.length === 0) throw rejection
+  return { whole: usageAlone(embedded), rejection }
 }
 
 type Part = { readonly embeddings: readonly Uint8Array[]; readonly usage: object | undefined }

@@ -162,19 +162,23 @@ test('all tokens of one call stay below the limit of the vendor', async () => {
   )
 })
 
-test('what was embedded is billed if the provider rejects another part of the request', async () => {
-  const input = Array.from({ length: 700 }, () => 'y'.repeat(1000))
-  vendor.statuses.push(200, 400)
+for (const [model, input] of [
+  ['openai', Array.from({ length: 700 }, () => 'y'.repeat(1000))],
+  ['cohere', words(250)],
+] as const) {
+  test(`${model}: what was embedded is billed if the provider rejects another part of the request`, async () => {
+    vendor.statuses.push(200, 400)
 
-  const answer = await embed({ model: 'openai', input })
+    const answer = await embed({ model, input })
 
-  const row = await settledRow(gateway, answer.headers['x-request-id'])
-  const embedded = vendor.calls.filter((_, at) => at !== 1).reduce((sum, { inputs }) => sum + tokensOf(inputs), 0)
-  assert.deepEqual([answer.status, answer.body.error?.code], [400, 'upstream_rejected'])
-  assert.deepEqual([row.outcome, row.prompt_tokens, row.completion_tokens], ['upstream_broke', embedded, 0])
-  assert.equal(nano(row.cost), (BigInt(embedded) * PRICE) / 1000n)
-  assert.equal(answer.headers['x-svc-cost'], row.cost)
-})
+    const row = await settledRow(gateway, answer.headers['x-request-id'])
+    const embedded = vendor.calls.filter((_, at) => at !== 1).reduce((sum, { inputs }) => sum + tokensOf(inputs), 0)
+    assert.deepEqual([answer.status, answer.body.error?.code], [400, 'upstream_rejected'])
+    assert.deepEqual([row.outcome, row.prompt_tokens, row.completion_tokens], ['upstream_broke', embedded, 0])
+    assert.equal(nano(row.cost), (BigInt(embedded) * PRICE + 999n) / 1000n)
+    assert.equal(answer.headers['x-svc-cost'], row.cost)
+  })
+}
 
 test('tokens and lists of tokens are embedded where the provider takes them', async () => {
   const one = await embed({ model: 'openai', input: [1, 2, 3] })
