@@ -49,6 +49,32 @@ for (const code of Buffer.from('0123456789')) KINDS[code] = DIGIT
 for (const code of Buffer.from('+-.eE \t\r\n')) KINDS[code] = BESIDE
 KINDS[0x2c] = COMMA
 
+// Whether no value of the list is beyond a 32-bit float because of its exponent: JSON has 1e999, and clients read infinity.
+export function hasSmallExponents(bytes: Buffer, from: number, to: number): boolean {
+  const list = bytes.subarray(from, to)
+  for (const sign of EXPONENTS) {
+    for (let at = list.indexOf(sign); at >= 0; at = list.indexOf(sign, at + 1)) {
+      if (list[at + 1] === MINUS) continue
+      const exponent = Number.parseInt(list.toString('latin1', at + 1, at + EXPONENT_CHARS_MAX), 10)
+      if (exponent > EXPONENT_MAX) return false
+    }
+  }
+  return true
+}
+
+const EXPONENTS = [0x65, 0x45]
+const MINUS = 0x2d
+const EXPONENT_CHARS_MAX = 32
+const EXPONENT_MAX = 37
+
+// Whether a range that is base64 has finite values alone: the exponent of the others has all bits set.
+export function hasFiniteFloats(bytes: Buffer, from: number, to: number): boolean {
+  const floats = Buffer.from(bytes.toString('latin1', from, to), 'base64')
+  for (let at = 3; at < floats.length; at += 4)
+    if (((floats[at] as number) & 0x7f) === 0x7f && (floats[at - 1] as number) >= 0x80) return false
+  return true
+}
+
 // Whether a range has only the characters of base64.
 export function isBase64(bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if (ALPHABET[bytes[at] as number] === 0) return false
@@ -59,7 +85,9 @@ const ALPHABET = new Uint8Array(256)
 for (const code of Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=')) ALPHABET[code] = 1
 
 export function base64OfText(list: string): string {
-  return base64Of(Float32Array.from(JSON.parse(list) as number[]))
+  const floats = Float32Array.from(JSON.parse(list) as number[])
+  if (!floats.every(Number.isFinite)) throw new NotVector('a value is not finite')
+  return base64Of(floats)
 }
 
 // The size and, on demand, the text of a vector; undefined as size if it is not one.

@@ -4,7 +4,15 @@ import { randomBytes } from 'node:crypto'
 import { Failure } from '../../domain/failure.ts'
 import { storable } from '../../domain/usage.ts'
 import { type Cut, EMBEDDINGS, jsonCuts, NotJson } from '../../lib/json-cuts.ts'
-import { base64OfText, floatsIn, isBase64, textOfBase64, vectorItems } from '../../lib/vectors.ts'
+import {
+  base64OfText,
+  floatsIn,
+  hasFiniteFloats,
+  hasSmallExponents,
+  isBase64,
+  textOfBase64,
+  vectorItems,
+} from '../../lib/vectors.ts'
 import { failureOfError, type Unsaid } from './error.ts'
 import { DEPTH_MAX, invalidResponse } from './response.ts'
 
@@ -62,9 +70,12 @@ function longVector(bytes: Buffer, { kind, from, to }: Cut, { encoding, dimensio
     const isAsWanted = encoding === 'base64' && to - from === base64Length(dimensions) && isBase64(bytes, from, to)
     // It may contain escapes, which only a parser reads.
     const text = isAsWanted ? '' : (JSON.parse(bytes.toString('latin1', from - 1, to + 1)) as string)
-    return isAsWanted ? bytes.subarray(from - 1, to + 1) : ofBase64(text, encoding, dimensions)
+    if (!isAsWanted) return ofBase64(text, encoding, dimensions)
+    if (!hasFiniteFloats(bytes, from, to)) throw notFinite()
+    return bytes.subarray(from - 1, to + 1)
   }
   checkSize(floatsIn(bytes, from, to), dimensions)
+  if (!hasSmallExponents(bytes, from, to)) throw notFinite()
   return encoding === 'float'
     ? bytes.subarray(from, to)
     : Buffer.from(`"${base64OfText(bytes.toString('latin1', from, to))}"`)
@@ -78,7 +89,12 @@ function shortVector(embedding: unknown, { encoding, dimensions }: WantedVectors
 function ofBase64(text: string, encoding: WantedVectors['encoding'], dimensions: number): Uint8Array {
   const floats = textOfBase64(text)
   checkSize(floats.length, dimensions)
-  return Buffer.from(encoding === 'base64' ? JSON.stringify(text) : floats.text())
+  const list = floats.text()
+  return Buffer.from(encoding === 'base64' ? JSON.stringify(text) : list)
+}
+
+function notFinite(): Failure {
+  return invalidResponse('a value of an embedding is not finite')
 }
 
 // The catalog promises a size; vectors of another one must not be mixed with those that a caller has stored.

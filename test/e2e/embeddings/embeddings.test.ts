@@ -42,7 +42,7 @@ const gateway = await startGateway({
       embedding('bedrock', 'bedrock', 'amazon.titan-embed-text-v2:0'),
       embedding('cohere', 'cohere', 'embed-v4.0'),
       // One for each odd answer, so that no circuit breaker opens.
-      ...Array.from({ length: 11 }, (_, at) => embedding(`odd-${at}`, 'openai', `odd-${at}`)),
+      ...Array.from({ length: 14 }, (_, at) => embedding(`odd-${at}`, 'openai', `odd-${at}`)),
       embedding('two', 'openai', 'a', {
         targets: [
           { provider: 'openai', model: 'a' },
@@ -317,8 +317,14 @@ const ODD: readonly (readonly [name: string, answer: string])[] = [
   ['a list in a vector', entries([0, 1]).replace('0.5', '[1]')],
   ['an object', '{"data":[{"index":0,"embedding":{}},{"index":1,"embedding":{}}]}'],
   ['bad base64', `{"data":[{"embedding":"${'!'.repeat(44)}"},{"embedding":"${'!'.repeat(44)}"}]}`],
+  ['infinity', entries([0, 1]).replace('0.5', '1e999')],
+  ['a float that is not a number', entriesOf(base64Of([1, 2, 3, 4, 5, 6, 7, Number.NaN]))],
+  ['an infinite float', entriesOf(base64Of([1, 2, 3, 4, 5, 6, 7, Number.NEGATIVE_INFINITY]))],
   ['an error with status 200', '{"error":{"message":"no","code":500}}'],
 ]
+function entriesOf(vector: string): string {
+  return JSON.stringify({ data: [0, 1].map(index => ({ index, embedding: vector })) })
+}
 function entries(indexes: readonly number[]): string {
   return JSON.stringify({ data: indexes.map(index => ({ index, embedding: Array.from({ length: 8 }, () => 0.5) })) })
 }
@@ -326,12 +332,17 @@ for (const [at, [name, wrong]] of ODD.entries()) {
   test(`an answer with ${name} is an upstream failure that costs nothing`, async () => {
     vendor.answer = wrong
 
-    const answer = await embed({ model: `odd-${at}`, input: ['a', 'b'] })
+    const answers = [
+      await embed({ model: `odd-${at}`, input: ['a', 'b'] }),
+      await embed({ model: `odd-${at}`, input: ['a', 'b'], encoding_format: 'base64' }),
+    ]
 
     vendor.answer = undefined
-    assert.deepEqual([answer.status, answer.body.error?.code], [502, 'all_providers_failed'], answer.text)
-    const row = await settledRow(gateway, answer.headers['x-request-id'])
-    assert.deepEqual([row.cost, row.outcome], ['0', 'upstream_failed'])
+    for (const answer of answers) {
+      assert.deepEqual([answer.status, answer.body.error?.code], [502, 'all_providers_failed'], answer.text)
+      const row = await settledRow(gateway, answer.headers['x-request-id'])
+      assert.deepEqual([row.cost, row.outcome], ['0', 'upstream_failed'])
+    }
   })
 }
 
