@@ -19,7 +19,7 @@ export function vectorItems(vectors: readonly Uint8Array[], from: number): Uint8
 const CLOSE = 0x7d
 
 export function writeVector(numbers: readonly number[], encoding: 'float' | 'base64'): Uint8Array {
-  if (!numbers.every(Number.isFinite)) throw new NotVector('a value is not finite')
+  if (!areFinite(numbers)) throw new NotVector('a value is not finite')
   return Buffer.from(encoding === 'float' ? JSON.stringify(numbers) : `"${base64Of(Float32Array.from(numbers))}"`)
 }
 
@@ -27,45 +27,43 @@ class NotVector extends Error {
   override readonly name = 'NotVector'
 }
 
-// The number of values in a JSON list that was found to be well-formed; undefined if one is not a number.
-export function floatsIn(bytes: Uint8Array, from: number, to: number): number | undefined {
+// The number of values in a JSON list that was found to be well-formed; undefined if one is not a number that a 32-bit float can
+// have: JSON has 1e999, which clients read as infinity.
+export function floatsIn(bytes: Buffer, from: number, to: number): number | undefined {
   let commas = 0
   let digits = 0
+  // Of the number so far; a large one has many, or an exponent.
+  let run = 0
+  let mayBeLarge = false
   for (let at = from + 1; at < to - 1; at++) {
     const kind = KINDS[bytes[at] as number] as number
     if (kind === OTHER) return undefined
+    if (kind === DIGIT) digits = 1
     if (kind === COMMA) commas += 1
-    else if (kind === DIGIT) digits = 1
+    run = kind === DIGIT ? run + 1 : 0
+    if (run > PLAIN_DIGITS_MAX || (kind === EXPONENT && bytes[at + 1] !== MINUS)) mayBeLarge = true
   }
+  // Embeddings have neither, so that next to none is parsed.
+  if (mayBeLarge && !areFinite(JSON.parse(bytes.toString('latin1', from, to)) as readonly number[])) return undefined
   return digits === 0 ? 0 : commas + 1
+}
+
+function areFinite(numbers: readonly number[]): boolean {
+  return numbers.every(value => Number.isFinite(Math.fround(value)))
 }
 
 const OTHER = 0
 const DIGIT = 1
 const COMMA = 2
-const BESIDE = 3
+const EXPONENT = 3
+const NEUTRAL = 4
 const KINDS = new Uint8Array(256)
 for (const code of Buffer.from('0123456789')) KINDS[code] = DIGIT
-for (const code of Buffer.from('+-.eE \t\r\n')) KINDS[code] = BESIDE
+for (const code of Buffer.from('+-. \t\r\n')) KINDS[code] = NEUTRAL
+for (const code of Buffer.from('eE')) KINDS[code] = EXPONENT
 KINDS[0x2c] = COMMA
-
-// Whether no value of the list is beyond a 32-bit float because of its exponent: JSON has 1e999, and clients read infinity.
-export function hasSmallExponents(bytes: Buffer, from: number, to: number): boolean {
-  const list = bytes.subarray(from, to)
-  for (const sign of EXPONENTS) {
-    for (let at = list.indexOf(sign); at >= 0; at = list.indexOf(sign, at + 1)) {
-      if (list[at + 1] === MINUS) continue
-      const exponent = Number.parseInt(list.toString('latin1', at + 1, at + EXPONENT_CHARS_MAX), 10)
-      if (exponent > EXPONENT_MAX) return false
-    }
-  }
-  return true
-}
-
-const EXPONENTS = [0x65, 0x45]
 const MINUS = 0x2d
-const EXPONENT_CHARS_MAX = 32
-const EXPONENT_MAX = 37
+const PLAIN_DIGITS_MAX = 30
 
 // Whether a range that is base64 has finite values alone: the exponent of the others has all bits set.
 export function hasFiniteFloats(bytes: Buffer, from: number, to: number): boolean {

@@ -44,7 +44,10 @@ export async function startEmbeddingVendor(): Promise<EmbeddingVendor> {
     const shape = SHAPES.find(({ path: pattern }) => pattern.test(path))
     const inputs = shape?.inputs(body) ?? []
     vendor.calls.push({ path, inputs, body })
-    await new Promise(resolve => setTimeout(resolve, vendor.delayMs))
+    await new Promise(resolve => {
+      setTimeout(resolve, vendor.delayMs).unref()
+      res.once('close', resolve)
+    })
     const status = vendor.statuses.shift() ?? (shape === undefined ? 404 : inputs.length > shape.max(path) ? 400 : 200)
     res.writeHead(status, { 'content-type': 'application/json' })
     res.end(status !== 200 ? '{"error":{"message":"no"}}' : (vendor.answer ?? shape?.answer(inputs, body, vendor)))

@@ -4,15 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { Failure } from '../../domain/failure.ts'
 import { storable } from '../../domain/usage.ts'
 import { type Cut, EMBEDDINGS, jsonCuts, NotJson } from '../../lib/json-cuts.ts'
-import {
-  base64OfText,
-  floatsIn,
-  hasFiniteFloats,
-  hasSmallExponents,
-  isBase64,
-  textOfBase64,
-  vectorItems,
-} from '../../lib/vectors.ts'
+import { base64OfText, floatsIn, hasFiniteFloats, isBase64, textOfBase64, vectorItems } from '../../lib/vectors.ts'
 import { failureOfError, type Unsaid } from './error.ts'
 import { DEPTH_MAX, invalidResponse } from './response.ts'
 
@@ -75,7 +67,6 @@ function longVector(bytes: Buffer, { kind, from, to }: Cut, { encoding, dimensio
     return bytes.subarray(from - 1, to + 1)
   }
   checkSize(floatsIn(bytes, from, to), dimensions)
-  if (!hasSmallExponents(bytes, from, to)) throw notFinite()
   return encoding === 'float'
     ? bytes.subarray(from, to)
     : Buffer.from(`"${base64OfText(bytes.toString('latin1', from, to))}"`)

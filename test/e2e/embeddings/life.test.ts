@@ -1,6 +1,7 @@
 // A request for embeddings lives like a chat: limits, a caller that leaves, failures in the middle of several calls, and a crash.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { withBounds } from '../../support/bounds.ts'
 import { startEmbeddingVendor } from '../../support/embedding-vendor.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { httpCall } from '../../support/http-call.ts'
@@ -18,6 +19,8 @@ const embedding = (id: string, targets: readonly object[]) => ({
   targets,
 })
 const gateway = await startGateway({
+  // The rows of a killed node are recovered when its lease has ended.
+  ...withBounds({ nodeLeaseMs: 3000, sweepEveryMs: 300 }),
   config: {
     providers: [
       { id: 'bedrock', kind: 'bedrock', region: 'us-east-1', base_url: vendor.origin, api_key: 'AKIA:secret' },
