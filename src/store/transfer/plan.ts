@@ -29,9 +29,9 @@ export const AHEAD: Readonly<Record<string, { readonly marks: readonly string[];
   event: { marks: ['at'] },
 }
 
-// Live nodes of the source are meaningless in the target; the journal of balances is applied first, and the target has an index
+// Live nodes of the source are meaningless in the target; the journals are applied first, and the target has an index
 // of its own.
-export const STAYS: readonly string[] = ['node', 'balance_journal', 'usage_by_key', 'usage_recent']
+export const STAYS: readonly string[] = ['node', 'balance_journal', 'budget_journal', 'usage_by_key', 'usage_recent']
 
 const KINDS: Readonly<Record<string, TransferColumn['kind']>> = {
   INTEGER: 'integer',
