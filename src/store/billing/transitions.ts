@@ -2,6 +2,7 @@
 // They read and write through a unit of work, which is one transaction of an engine; its balance records cannot be changed by
 // anybody else meanwhile. In one batch each operation succeeds or is refused alone.
 import type { Nano } from '../../domain/credits.ts'
+import type { OutboxEvent } from '../../domain/events.ts'
 import { countMayHelp, decideHold } from '../../domain/hold.ts'
 import { dayOf } from '../../domain/key.ts'
 import type { RequestFacts } from '../../domain/usage.ts'
@@ -73,6 +74,8 @@ export type UnitOfWork = {
   correct(accountId: string, requestId: string, amount: Nano): void
   checkpoint(requestId: string, mark: string | null): void
   touch(hash: string, at: number): void
+  // For webhooks. One whose `once` exists already is dropped.
+  emit(event: OutboxEvent): void
 }
 
 // A row as it is inserted: open with a hold, or closed at once since it costs nothing.

@@ -77,6 +77,7 @@ export async function openPostgresUnitOfWork(
       changes.mark(requestId, mark)
     },
     touch: (hash, at) => changes.touch(hash, at),
+    emit: event => changes.emit(event),
 
     async writeBack() {
       for (const { record, before } of accounts.values()) if (record.dirty) changes.account(record, before)

@@ -2,6 +2,7 @@
 // have something to write, and the node's own row. Each list is passed as one JSON text.
 import type { PoolClient } from 'pg'
 import type { Nano } from '../../domain/credits.ts'
+import type { OutboxEvent } from '../../domain/events.ts'
 import type { AccountRecord, ClosedRow, KeyRecord, OpenedRow } from '../billing/transitions.ts'
 import { compile, inBill, inRow, jsonMembers } from '../billing/usage-binders.ts'
 import {
@@ -15,6 +16,7 @@ import {
   SETTLEMENT_COLUMNS,
 } from '../billing/usage-columns.ts'
 import type { Settlement } from '../contract/store.ts'
+import { eventIdAt, OUTBOX_COLUMNS } from '../sql/outbox.ts'
 import { type Lease, nodeValues, renewing } from './lease.ts'
 
 export type Changes = ReturnType<typeof noChanges>
@@ -30,6 +32,7 @@ export function noChanges(lease: Lease, batch: number, now: number) {
   const accounts: Values[] = []
   const keys: Values[] = []
   const hours = new Set<number>()
+  const events: Values[] = []
 
   return {
     lease,
@@ -42,6 +45,7 @@ export function noChanges(lease: Lease, batch: number, now: number) {
     accounts,
     keys,
     hours,
+    events,
 
     insertOpen(row: OpenedRow): void {
       inserts.push(openedValues(row, owner))
@@ -71,6 +75,16 @@ export function noChanges(lease: Lease, batch: number, now: number) {
     touch(hash: string, at: number): void {
       touches.set(hash, Math.max(at, touches.get(hash) ?? 0))
     },
+    emit({ once, type, accountId, data }: OutboxEvent): void {
+      events.push({
+        id: eventIdAt(now),
+        once,
+        type,
+        account_id: accountId,
+        created_at: now,
+        data: JSON.stringify(data),
+      })
+    },
     account(record: AccountRecord, before: AccountRecord): void {
       accounts.push({
         id: record.id,
@@ -89,7 +103,7 @@ export function noChanges(lease: Lease, batch: number, now: number) {
 }
 
 export async function writeChanges(client: PoolClient, changes: Changes): Promise<void> {
-  const { inserts, closes, entries, marks, touches, accounts, keys, hours } = changes
+  const { inserts, closes, entries, marks, touches, accounts, keys, hours, events } = changes
   const own = [nodeValues(changes.lease, changes.batch)]
   const lists: readonly (readonly Values[])[] = [
     inserts,
@@ -100,6 +114,7 @@ export async function writeChanges(client: PoolClient, changes: Changes): Promis
     accounts,
     keys,
     [...hours].map(hour => ({ hour })),
+    events,
   ]
   if (lists.every(list => list.length === 0)) return
   const used = PARTS.map((part, i) => ({ part, list: lists[i] ?? own, i })).filter(({ list }) => list.length > 0)
@@ -162,6 +177,10 @@ const PARTS: readonly ((list: string, leaseMs: number) => string)[] = [
     RETURNING 1`,
   list => `INSERT INTO usage_rolled (hour, mark, rolled_mark) SELECT r.hour, 1, 0 FROM ${list} AS r (hour bigint)
     ORDER BY r.hour ON CONFLICT (hour) DO UPDATE SET mark = usage_rolled.mark + 1`,
+  // In one order: two batches with the same events wait for each other and do not deadlock.
+  list => `INSERT INTO outbox (${OUTBOX_COLUMNS}) SELECT ${OUTBOX_COLUMNS}
+    FROM ${list} AS r (id text, once text, type text, account_id text, created_at bigint, data text)
+    ORDER BY r.once ON CONFLICT (once) DO NOTHING`,
   renewing,
 ]
 // Every entry of these lists must have found its row.

@@ -6,6 +6,7 @@ import type { ClosedRow, OpenedRow } from '../billing/transitions.ts'
 import { compile, inBill, inRow, sqliteValues } from '../billing/usage-binders.ts'
 import { CLOSED_COLUMNS, namesOf, OPENED_COLUMNS, REPLACED_COLUMNS, SETTLED_COLUMNS } from '../billing/usage-columns.ts'
 import type { Settlement } from '../contract/store.ts'
+import { OUTBOX_COLUMNS } from '../sql/outbox.ts'
 import type { SqliteSql } from './sql.ts'
 
 export type BillingStatements = ReturnType<typeof billingStatements>
@@ -47,6 +48,7 @@ export function billingStatements({ db }: SqliteSql) {
        VALUES (?, ? || '-correction', 'correction', ?, ?, ?)`,
     ),
     checkpoint: prepare(`UPDATE usage SET checkpoint = ? WHERE request_id = ? AND state = 'open'`),
+    emit: prepare(`INSERT INTO outbox (${OUTBOX_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (once) DO NOTHING`),
     touch: prepare('UPDATE secret SET last_used_at = MAX(COALESCE(last_used_at, 0), ?) WHERE hash = ?'),
     claimedUntil: prepare(`SELECT (MAX(hour) + 1) * ${HOUR_MS} AS at FROM usage_rolled`),
     markHour: prepare(

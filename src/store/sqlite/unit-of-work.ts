@@ -7,6 +7,7 @@ import { hourOf, type RequestFacts } from '../../domain/usage.ts'
 import type { OpenRows } from '../billing/open-rows.ts'
 import { readUsageRecord } from '../billing/records.ts'
 import type { UnitOfWork, UsageRecord } from '../billing/transitions.ts'
+import { eventIdAt } from '../sql/outbox.ts'
 import type { Row } from '../sql/sql.ts'
 import type { RecordCache } from './record-cache.ts'
 import { type BillingStatements, closeOpened, insertClosed, insertOpened } from './statements.ts'
@@ -66,6 +67,8 @@ export function openUnitOfWork(
     },
     correct: (accountId, requestId, amount) => run.correct.run(accountId, requestId, amount, requestId, now),
     checkpoint: (requestId, mark) => run.checkpoint.run(mark, requestId),
+    emit: ({ once, type, accountId, data }) =>
+      run.emit.run(eventIdAt(now), once, type, accountId, now, JSON.stringify(data)),
     touch: (hash, at) => uses.set(hash, Math.max(at, uses.get(hash) ?? 0)),
 
     end() {
