@@ -11,6 +11,8 @@ export type ResponseAnswer = {
   readonly status?: 'completed' | 'incomplete' | 'failed'
   readonly reason?: string
   readonly error?: object
+  // Sends the items with the terminal event only.
+  readonly atEnd?: boolean
   // Ends the events after that many.
   readonly cutAfter?: number
   // Events before the terminal one that no client knows.
@@ -74,7 +76,7 @@ function eventsFor(answer: ResponseAnswer, response: Readonly<Record<string, unk
   const events: Item[] = [
     { type: 'response.created', response: begun },
     { type: 'response.in_progress', response: begun },
-    ...answer.output.flatMap(itemEvents),
+    ...(answer.atEnd === true ? [] : answer.output.flatMap(itemEvents)),
     ...(answer.unknown ?? []),
     { type: `response.${answer.status ?? 'completed'}`, response },
   ]

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../support/fixture.ts'
-import { answersAs, callItem, textItem } from '../../support/responses-upstream.ts'
+import { askMessages, eventsOf } from '../../support/messages.ts'
+import { answersAs, callItem, textItem, USAGE } from '../../support/responses-upstream.ts'
 import { assertChatCompletion, assertChunk } from '../../support/schemas.ts'
 import { standardModel, standardProvider } from '../../support/standard-config.ts'
 import { nano, settledRow } from '../../support/usage.ts'
@@ -153,18 +154,66 @@ test('a JSON answer is a chat completion with calls, reasoning and the usage of 
   assert.equal(nano(row.cost), 16n * 2500n + 4n * 1250n + 6n * 10_000n)
 })
 
-test('a stream is a stream of chat chunks', async () => {
-  upstream.next(answersAs({ output: OUTPUT }))
+for (const atEnd of [false, true]) {
+  const how = atEnd ? 'an answer that comes with the last event only' : 'a stream'
+  test(`${how} is a stream of chat chunks`, async () => {
+    upstream.next(answersAs({ output: OUTPUT, atEnd }))
 
-  const stream = await gateway.openChat({ tools: TOOLS, stream_options: { include_usage: true } })
-  const sse = await stream.rest()
+    const stream = await gateway.openChat({ tools: TOOLS, stream_options: { include_usage: true } })
+    const sse = await stream.rest()
 
-  for (const chunk of sse.chunks) assertChunk(chunk)
-  assert.equal(sse.content, 'Let me see.')
-  assert.equal(sse.done, true)
-  const calls = sse.chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])
-  assert.deepEqual([calls[0]?.id, calls[0]?.function?.name], ['call_up_1', 'weather'])
-  assert.equal(calls.map(call => call.function?.arguments ?? '').join(''), '{"city":"Rome"}')
-  assert.equal(sse.chunks.at(-2)?.choices[0]?.finish_reason, 'tool_calls')
-  assert.equal(sse.chunks.at(-1)?.usage?.completion_tokens, 6)
+    for (const chunk of sse.chunks) assertChunk(chunk)
+    assert.equal(sse.content, 'Let me see.')
+    assert.equal(sse.done, true)
+    const calls = sse.chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])
+    assert.deepEqual([calls[0]?.id, calls[0]?.function?.name], ['call_up_1', 'weather'])
+    assert.equal(calls.map(call => call.function?.arguments ?? '').join(''), '{"city":"Rome"}')
+    const details = sse.chunks.flatMap(({ choices }) => reasoningOf(choices[0]?.delta))
+    assert.deepEqual(details, [
+      { type: 'reasoning.encrypted', format: 'openai-responses-v1', id: 'rs_1', data: 'gAAAA' },
+    ])
+    assert.equal(sse.chunks.at(-2)?.choices[0]?.finish_reason, 'tool_calls')
+    assert.equal(sse.chunks.at(-1)?.usage?.completion_tokens, 6)
+  })
+
+  test(`${how} is a message with its blocks to a caller of Messages`, async () => {
+    upstream.next(answersAs({ output: OUTPUT, atEnd }))
+    const { secret } = await gateway.createKey()
+
+    const body = { model: 'test/m1', max_tokens: 100, stream: true, messages: [{ role: 'user', content: 'Weather?' }] }
+    const events = eventsOf((await askMessages(gateway, secret, body)).text)
+
+    const deltas = events.map(({ delta }) => (delta ?? {}) as Record<string, unknown>)
+    assert.equal(deltas.map(({ text = '' }) => text).join(''), 'Let me see.')
+    assert.equal(deltas.map(({ partial_json = '' }) => partial_json).join(''), '{"city":"Rome"}')
+    assert.ok(deltas.some(({ stop_reason }) => stop_reason === 'tool_use'))
+  })
+}
+
+test('a refusal that comes with the last event only reaches the caller', async () => {
+  const content = [{ type: 'refusal', refusal: 'I will not.' }]
+  upstream.next(answersAs({ output: [{ ...textItem(''), content }], atEnd: true }))
+
+  const sse = await (await gateway.openChat({})).rest()
+
+  assert.equal(sse.chunks.map(({ choices }) => choices[0]?.delta.refusal ?? '').join(''), 'I will not.')
 })
+
+test('an answer without deltas is not repeated by the last event', async () => {
+  const item = textItem('Hello')
+  const response = { id: 'resp_1', status: 'completed', output: [item], usage: USAGE }
+  const events = [
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response },
+  ]
+  upstream.next({ rawFrames: events.map(event => `data: ${JSON.stringify(event)}\n\n`) })
+
+  const sse = await (await gateway.openChat({})).rest()
+
+  assert.equal(sse.content, 'Hello')
+})
+
+function reasoningOf(delta: object | undefined): readonly unknown[] {
+  const { reasoning_details: details = [] } = (delta ?? {}) as { readonly reasoning_details?: readonly unknown[] }
+  return details
+}

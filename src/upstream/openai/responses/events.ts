@@ -17,6 +17,7 @@ export function responsesFrames(unsaid: Unsaid, isPassed: boolean): FrameReader 
   const speaks = (place: unknown) => {
     if (spoken.size < ITEMS_MAX) spoken.add(place)
   }
+  let hasReasoned = false
 
   function deltaOf(event: Fields): ChunkChoice['delta'] | undefined {
     const { delta, output_index: place } = event
@@ -47,12 +48,26 @@ export function responsesFrames(unsaid: Unsaid, isPassed: boolean): FrameReader 
 
   // Some providers send an item only when it is complete.
   function doneDelta(place: unknown, item: Fields): ChunkChoice['delta'] | undefined {
-    if (item.type === 'reasoning') return isPassed ? undefined : encryptedDelta(item)
+    if (item.type === 'reasoning') {
+      hasReasoned = true
+      return isPassed ? undefined : encryptedDelta(item)
+    }
     if (spoken.has(place) || spoken.size >= ITEMS_MAX) return undefined
-    if (item.type === 'message') return wholeDelta(item)
+    if (item.type === 'message') {
+      speaks(place)
+      return wholeDelta(item)
+    }
     const begun = calls.begin(place, item)
     const written = calls.more(place, text(item.arguments ?? item.input))
-    return joined(begun, written)
+    return joined([begun, written])
+  }
+
+  // Others send the whole answer with the last event, and nothing before it.
+  function unsentDelta({ output }: Fields): ChunkChoice['delta'] {
+    if (spoken.size > 0 || calls.any() || !Array.isArray(output)) return {}
+    const items = output.slice(0, ITEMS_MAX).filter(isRecord)
+    const unsent = hasReasoned ? items.filter(({ type }) => type !== 'reasoning') : items
+    return joined(unsent.map((item, place) => doneDelta(place, item))) ?? {}
   }
 
   function read(event: Fields): Pick<Frame, 'chunk' | 'isLast'> {
@@ -61,9 +76,13 @@ export function responsesFrames(unsaid: Unsaid, isPassed: boolean): FrameReader 
     if (type === 'response.failed') throw failureOf(isRecord(response) ? response.error : undefined, unsaid)
     const native = isPassed ? { native: event as NativeEvent } : {}
     if (type === 'response.completed' || type === 'response.incomplete') {
-      const finish = finishReasonOf(isRecord(response) ? response : {}, calls.any())
-      const usage = isRecord(response) ? usageOf(response.usage) : undefined
-      return { chunk: { ...native, choices: [choiceOf({}, finish)], usage, fingerprint: undefined }, isLast: true }
+      const whole = isRecord(response) ? response : {}
+      const delta = unsentDelta(whole)
+      const finish = choiceOf(delta, finishReasonOf(whole, calls.any()))
+      return {
+        chunk: { ...native, choices: [finish], usage: usageOf(whole.usage), fingerprint: undefined },
+        isLast: true,
+      }
     }
     const delta = deltaOf(event)
     const choices = delta === undefined ? [] : [choiceOf(delta, null, logprobsOf(event))]
@@ -114,9 +133,19 @@ function callNumbers() {
 // More than any answer has; an upstream must not fill the memory.
 const ITEMS_MAX = 1024
 
-function joined(one: ChunkChoice['delta'] | undefined, other: ChunkChoice['delta'] | undefined) {
-  if (one === undefined || other === undefined) return one ?? other
-  return { tool_calls: [...(one.tool_calls as unknown[]), ...(other.tool_calls as unknown[])] }
+// Texts and lists of the same name become one.
+function joined(deltas: readonly (ChunkChoice['delta'] | undefined)[]): ChunkChoice['delta'] | undefined {
+  let whole: ChunkChoice['delta'] | undefined
+  for (const delta of deltas) {
+    for (const [name, value] of Object.entries(delta ?? {})) {
+      whole ??= {}
+      if (Array.isArray(value)) {
+        whole[name] ??= []
+        ;(whole[name] as unknown[]).push(...value)
+      } else whole[name] = text(whole[name]) + text(value)
+    }
+  }
+  return whole
 }
 
 function wholeDelta({ content }: Fields): ChunkChoice['delta'] {
