@@ -280,6 +280,28 @@ test('an event whose name is not one line is not passed on', () => {
   assert.equal(raw, '')
 })
 
+test('events that are passed through are numbered from 0, whatever numbers the provider gave them', () => {
+  const numbers = fc.array(fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined }), {
+    minLength: 1,
+    maxLength: 6,
+  })
+  fc.assert(
+    fc.property(numbers, text, (given, delta) => {
+      const sent = given.map(sequence_number => ({ type: 'response.output_text.delta', sequence_number, delta }))
+      const bytes = sent.map(event => `data: ${JSON.stringify(event, null, 1).replaceAll('\n', '\ndata: ')}\n\n`)
+      const { chunks } = chunksOf([Buffer.from(bytes.join(''))], true)
+
+      const events = eventsOf(responsesStream(opened()).chunks(chunks))
+
+      assert.deepEqual(
+        events,
+        sent.map((event, place) => ({ ...event, sequence_number: place })),
+      )
+    }),
+    { numRuns: 100 },
+  )
+})
+
 const RECEIPT: Receipt = {
   tokens: { prompt: 1, completion: 1, cached: 0, cacheWrite: 0, reasoning: 0 } as Receipt['tokens'],
   usageSource: 'upstream',

@@ -7,7 +7,7 @@ export type ItemSetup = {
   readonly names: ToolNames
   // Whether the caller takes reasoning to send it back.
   readonly carries: boolean
-  readonly number: Numbering
+  readonly number: Numbering['write']
 }
 
 export type ItemContext = ItemSetup & {

@@ -28,7 +28,8 @@ export type ResponseState = {
 export function responseWriter(opened: OpenedAnswer): ResponseWriter {
   const { requestId, receivedAt, chat, explain } = opened
   const createdAt = Math.floor(receivedAt / 1000)
-  const echo = echoJson(chat)
+  // Only a translated answer needs it.
+  let echo: string | undefined
   let { model } = opened
   let explained = ''
   return {
@@ -37,6 +38,7 @@ export function responseWriter(opened: OpenedAnswer): ResponseWriter {
       if (explain) explained = routingField(by)
     },
     json({ status, output, incomplete, refusal, receipt }) {
+      echo ??= echoJson(chat)
       const error = refusal === undefined ? 'null' : JSON.stringify(errorOf(refusal, requestId))
       const details = incomplete === undefined ? 'null' : JSON.stringify({ reason: incomplete })
       return (

@@ -13,9 +13,9 @@ import { namesOf } from './parse.ts'
 import { type ResponseWriter, responseWriter } from './response.ts'
 
 export function responsesStream(opened: OpenedAnswer): StreamWriter {
-  const number = numbering()
-  const translated = translatedStream(opened, number)
-  const passed = passedStream(opened, number)
+  const numbers = numbering()
+  const translated = translatedStream(opened, numbers)
+  const passed = passedStream(opened, numbers)
   return {
     served(by) {
       translated.served(by)
@@ -36,7 +36,7 @@ export function responsesStream(opened: OpenedAnswer): StreamWriter {
   }
 }
 
-function translatedStream(opened: OpenedAnswer, number: Numbering) {
+function translatedStream(opened: OpenedAnswer, { write: number }: Numbering) {
   const { requestId, chat } = opened
   const response: ResponseWriter = responseWriter(opened)
   let items: ItemEvents | undefined
@@ -83,7 +83,7 @@ function translatedStream(opened: OpenedAnswer, number: Numbering) {
   }
 }
 
-function passedStream(opened: OpenedAnswer, number: Numbering) {
+function passedStream(opened: OpenedAnswer, { write: number, pass }: Numbering) {
   const writer = nativeWriter(opened)
   let begun: Readonly<Record<string, unknown>> | undefined
   const done: unknown[] = []
@@ -92,20 +92,20 @@ function passedStream(opened: OpenedAnswer, number: Numbering) {
   return {
     served: writer.served,
     hasBegun: () => begun !== undefined,
-    event({ type, sequence_number: _, ...fields }: NativeEvent): string {
+    event({ type, sequence_number: sequence, data, ...event }: NativeEvent): string {
       begun ??= {}
       // Nothing follows the last event, and a type is a line of its own.
       if (last !== undefined || !EVENT_TYPE.test(type)) return ''
-      if (!isRecord(fields.response)) {
-        if (type === 'response.output_item.done' && done.length < ITEMS_KEPT_MAX) done.push(fields.item)
-        return number(type, JSON.stringify(fields).slice(1, -1))
+      if (!isRecord(event.response)) {
+        if (type === 'response.output_item.done' && done.length < ITEMS_KEPT_MAX) done.push(event.item)
+        return pass(type, sequence, data as string)
       }
-      const response = writer.open(fields.response)
+      const response = writer.open(event.response)
       if (TERMINAL.has(type)) {
         last = { type, response }
         return ''
       }
-      begun = fields.response
+      begun = event.response
       return number(type, `"response":${writer.close(response, undefined)}`)
     },
     completed(receipt: Receipt): string {

@@ -4,7 +4,7 @@ import type { Failure } from '../../domain/failure.ts'
 import type { Chunk, ChunkChoice, NativeEvent, Whole } from '../../domain/handoff.ts'
 import { guardText } from '../../lib/json-guard.ts'
 import { failureOfError, type Unsaid } from '../openai/error.ts'
-import { FRAME_BOUNDS, idOf, invalidResponse, parse, record } from '../openai/response.ts'
+import { FRAME_BOUNDS, idOf, invalidResponse, oneLine, parse, record } from '../openai/response.ts'
 import { type Counts, countsOf, countsOutput, NO_COUNTS, usageOf } from './usage.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -186,11 +186,6 @@ function chunk(
 ): Chunk {
   const choices = delta === undefined ? [] : [{ index: 0, delta, finish_reason }]
   return { choices, native, usage, fingerprint: undefined }
-}
-
-// A line end in JSON is a blank; in an event it would end the line.
-function oneLine(data: string): string {
-  return data.includes('\n') ? data.replaceAll('\n', ' ') : data
 }
 
 function outOfOrder(type: string): Failure {

@@ -138,3 +138,8 @@ function fingerprintOf(frame: Record<string, unknown>): string | undefined {
     ? frame.system_fingerprint
     : undefined
 }
+
+// A line end in JSON is a blank; in an event it would end the line.
+export function oneLine(data: string): string {
+  return data.includes('\n') ? data.replaceAll('\n', ' ') : data
+}

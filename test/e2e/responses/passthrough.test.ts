@@ -124,7 +124,7 @@ test('an incomplete answer ends as incomplete with the provider’s reason', asy
   assert.equal(row.finish_reason, 'length')
 })
 
-test('an explanation of the routing is beside the caller’s own metadata', async () => {
+test('an explanation of the routing leaves the caller’s own metadata alone', async () => {
   const { secret } = await gateway.createKey()
   upstream.next(answersAs({ output: [textItem('Hello')] }))
 

@@ -6,7 +6,7 @@ import { storable } from '../../../domain/usage.ts'
 import { guardText } from '../../../lib/json-guard.ts'
 import type { Unsaid } from '../error.ts'
 import type { Frame, FrameReader } from '../readers.ts'
-import { FRAME_BOUNDS, invalidResponse, parseObject } from '../response.ts'
+import { FRAME_BOUNDS, invalidResponse, oneLine, parseObject } from '../response.ts'
 import { OWN_FORMAT } from './input.ts'
 import { type Fields, failureOf, finishReasonOf, isRecord, text, usageOf } from './response.ts'
 
@@ -70,11 +70,11 @@ export function responsesFrames(unsaid: Unsaid, isPassed: boolean): FrameReader 
     return joined(unsent.map((item, place) => doneDelta(place, item))) ?? {}
   }
 
-  function read(event: Fields): Pick<Frame, 'chunk' | 'isLast'> {
+  function read(event: Fields, data: string): Pick<Frame, 'chunk' | 'isLast'> {
     const { type, response } = event
     if (type === 'error') throw failureOf(isRecord(event.error) ? event.error : event, unsaid)
     if (type === 'response.failed') throw failureOf(isRecord(response) ? response.error : undefined, unsaid)
-    const native = isPassed ? { native: event as NativeEvent } : {}
+    const native = isPassed ? { native: nativeOf(event, data) } : {}
     if (type === 'response.completed' || type === 'response.incomplete') {
       const whole = isRecord(response) ? response : {}
       const delta = unsentDelta(whole)
@@ -95,8 +95,13 @@ export function responsesFrames(unsaid: Unsaid, isPassed: boolean): FrameReader 
     const event = parseObject(data)
     if (typeof event.type !== 'string') throw untyped(event, unsaid)
     const id = isRecord(event.response) && typeof event.response.id === 'string' ? event.response.id : null
-    return { id: id === null ? null : storable(id, 256), ...read(event) }
+    return { id: id === null ? null : storable(id, 256), ...read(event, data) }
   }
+}
+
+// The event as text, and the fields that a writer reads of it.
+function nativeOf({ type, sequence_number, response, item }: Fields, data: string): NativeEvent {
+  return { type: type as string, sequence_number, response, item, data: oneLine(data) }
 }
 
 // An answer of another API, or an error without a type.
