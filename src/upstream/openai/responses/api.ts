@@ -18,17 +18,12 @@ export function apiFor(provider: Provider, chat: Chat, model: string): Api {
 // Only OpenAI's own API has namespaces and custom tools; elsewhere they become functions.
 function passes({ openaiTools }: Provider, { native = {} }: Chat): boolean {
   if (openaiTools === true) return true
-  const { tools = [], input } = native as { tools?: readonly Part[]; input?: string | readonly Part[] }
+  const { tools = [], input = [] } = native as { tools?: readonly Part[]; input?: string | readonly Partial<Part>[] }
   const isPlain = ({ type }: Part) => type === 'function'
-  const isForeign = ({ type, namespace }: Part) => namespace !== undefined || type.startsWith('custom_tool')
-  return (
-    tools.every(isPlain) && !(Array.isArray(input) && (input as readonly Part[]).some(item => isForeign(typed(item))))
-  )
-}
-
-// The type of a message may be left out.
-function typed(item: Part): Part {
-  return { ...item, type: item.type ?? 'message' }
+  // The type of a message may be left out.
+  const isForeign = ({ type = 'message', namespace }: Partial<Part>) =>
+    namespace !== undefined || type.startsWith('custom_tool')
+  return tools.every(isPlain) && (typeof input === 'string' || !input.some(isForeign))
 }
 
 // Models that only the Responses API has, and those that refuse tools at chat completions while they reason. The newest reason
