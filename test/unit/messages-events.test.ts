@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Failure } from '../../src/domain/failure.ts'
 import type { Chunk } from '../../src/domain/handoff.ts'
-import { messageReader } from '../../src/upstream/anthropic/reader.ts'
+import { messageFrames } from '../../src/upstream/anthropic/response.ts'
+import { streamReader } from '../../src/upstream/openai/readers.ts'
 import { MESSAGE_START, type MessageEvent, messageEnd, textBlock } from '../support/messages.ts'
 
 const BOUNDS = { sseEventBytesMax: 10_000, endAfterDoneMs: 1, unsaid: [] }
@@ -91,7 +92,7 @@ function read(pieces: readonly Buffer[]) {
     whole: () => undefined,
     end: (failure: Failure | undefined) => void failures.push(failure),
   }
-  const reader = messageReader(listener, BOUNDS, { upstreamId: null }, () => undefined)
+  const reader = streamReader(listener, BOUNDS, { upstreamId: null }, () => undefined, messageFrames([]))
   for (const piece of pieces) reader.data(piece)
   reader.end(undefined)
   return { chunks, failures }

@@ -85,7 +85,7 @@ const DISPATCHED: readonly Failure[] = [
   new Failure('connect_timeout', 'ETIMEDOUT: the kernel gave the connection up'),
   new Failure('tls', 'EPROTO: bad record'),
   new Failure('invalid_response', 'the answer is not JSON', { status: 200 }),
-  new Failure('interrupted', 'the stream ended with neither finish_reason nor [DONE]'),
+  new Failure('interrupted', 'the stream ended without a finish reason'),
   new Failure('too_large', 'the answer is too large'),
   new Failure('limited', 'status 503', { status: 503, retryAfter: 300 }),
   new Failure('limited', 'status 429', { status: 429, retryAfter: 300, bySize: true }),

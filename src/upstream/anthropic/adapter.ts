@@ -8,12 +8,11 @@ import { withoutTrailing } from '../../lib/text.ts'
 import type { Adapter, UpstreamRequest } from '../adapter.ts'
 import { type HttpClientRequest, headerLines, type ResponseStream } from '../http-client.ts'
 import { openClient } from '../open-client.ts'
-import { byStatus, EVENT_STREAM, onEventLoop, type WireBounds, type WireNeeds } from '../openai/adapter.ts'
-import { jsonReader } from '../openai/json-reader.ts'
+import { byStatus, EVENT_STREAM, onEventLoop, sendWhole, type WireBounds, type WireNeeds } from '../openai/adapter.ts'
+import { streamReader } from '../openai/readers.ts'
 import { countReader } from './count.ts'
-import { messageReader } from './reader.ts'
 import { countBody, ignoredNatively, messageBody } from './request.ts'
-import { readMessage } from './response.ts'
+import { messageFrames, readMessage } from './response.ts'
 
 const VERSION = '2023-06-01'
 
@@ -48,10 +47,9 @@ export function anthropicAdapter(
     },
     countTokens(upstreamRequest, done) {
       const { head, setup } = setupFor(upstreamRequest)
-      const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteJsonMs)
-      const counting = { ...request, path: `${path}/count_tokens`, body: countBody(upstreamRequest) }
+      const own = { path: `${path}/count_tokens`, body: countBody(upstreamRequest) }
       const stream = client.send(
-        counting,
+        requestOf(upstreamRequest, head, provider.timeouts.firstByteJsonMs, own),
         countReader(done, () => stream.abort(), setup.unsaid),
       )
       return stream
@@ -73,7 +71,7 @@ export function anthropicAdapter(
     const state = { upstreamId: null as string | null }
     let stream: ResponseStream | undefined
     const abort = () => stream?.abort()
-    const reader = messageReader(listener, setup, state, abort)
+    const reader = streamReader(listener, setup, state, abort, messageFrames(setup.unsaid))
     const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteStreamMs)
     stream = client.send(request, byStatus(reader, listener, abort, EVENT_STREAM, setup.unsaid))
     return { pause: stream.pause, resume: stream.resume, abort: stream.abort, upstreamId: () => state.upstreamId }
@@ -81,46 +79,27 @@ export function anthropicAdapter(
 
   function atOnce(upstreamRequest: UpstreamRequest, listener: AnswerListener): UpstreamStream {
     const { head, setup } = setupFor(upstreamRequest)
-    const state = { upstreamId: null as string | null }
-    let stream: ResponseStream | undefined
-    const abort = () => stream?.abort()
-    const reader = jsonReader(listener, { ...onEventLoop(setup), read: readMessage }, state, {
-      accountId: upstreamRequest.accountId,
-      memory: needs.memory,
-      large: needs.large,
-      pause: () => stream?.pause(),
-      resume: () => stream?.resume(),
-      abort,
-    })
     const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteJsonMs)
-    stream = client.send(request, byStatus(reader, listener, abort, undefined, setup.unsaid))
-    const { pause, resume } = stream
-    return {
-      pause,
-      resume() {
-        if (!reader.isWaiting()) resume()
-      },
-      abort() {
-        abort()
-        reader.abandon()
-      },
-      reservation: reader.reservation,
-      upstreamId: () => state.upstreamId,
-    }
+    const readerSetup = { ...onEventLoop(setup), read: readMessage }
+    return sendWhole(request, listener, { readerSetup, memory: needs.memory }, { client, large: needs.large })
   }
 
   function setupFor({ credential }: UpstreamRequest) {
     return credential === undefined ? unknown : known(credential)
   }
 
-  function requestOf(upstreamRequest: UpstreamRequest, head: string, firstByteMs: number): HttpClientRequest {
+  function requestOf(
+    upstreamRequest: UpstreamRequest,
+    head: string,
+    firstByteMs: number,
+    own?: Pick<HttpClientRequest, 'path' | 'body'>,
+  ): HttpClientRequest {
     const { nativeHeaders } = upstreamRequest.chat
     return {
       requestId: upstreamRequest.requestId,
       accountId: upstreamRequest.accountId,
-      path,
       head: nativeHeaders === undefined ? head : head + headerLines(nativeHeaders),
-      body: messageBody(upstreamRequest, provider),
+      ...(own ?? { path, body: messageBody(upstreamRequest, provider) }),
       firstByteMs,
       totalMs: Math.min(provider.timeouts.totalMs, upstreamRequest.totalMsMax),
       silence: upstreamRequest.silence,

@@ -4,21 +4,15 @@ import type { Failure } from '../../domain/failure.ts'
 import type { Chunk, ChunkChoice, NativeEvent, Whole } from '../../domain/handoff.ts'
 import { guardText } from '../../lib/json-guard.ts'
 import { failureOfError, type Unsaid } from '../openai/error.ts'
+import type { FrameReader } from '../openai/readers.ts'
 import { FRAME_BOUNDS, idOf, invalidResponse, oneLine, parse, record } from '../openai/response.ts'
 import { type Counts, countsOf, countsOutput, NO_COUNTS, usageOf } from './usage.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-export type EventReader = {
-  // Undefined for an event that nobody has to see. Throws a Failure for an error, and for events out of order.
-  take(data: string): Chunk | undefined
-  readonly id: string | null
-  // Why it stopped is known: at most message_stop is missing.
-  readonly finished: boolean
-  readonly done: boolean
-}
-
-export function eventReader(unsaid: Unsaid): EventReader {
+// Throws a Failure for an error, and for events out of order.
+export function messageFrames(unsaid: Unsaid): FrameReader {
+  let id: string | null = null
   let counts: Counts = NO_COUNTS
   // The types of the blocks, by index.
   const blocks = new Map<unknown, unknown>()
@@ -26,10 +20,11 @@ export function eventReader(unsaid: Unsaid): EventReader {
   let started = false
   let endings = 0
   let isCounted = false
+  // Why it stopped is known: at most message_stop is missing.
+  let finished = false
+  let isLast = false
 
   function take(data: string): Chunk | undefined {
-    // An answer has one end; what follows it is ignored.
-    if (reader.done) return undefined
     const event = readEvent(data, unsaid)
     const { type } = event
     if (type === 'ping') return undefined
@@ -39,12 +34,12 @@ export function eventReader(unsaid: Unsaid): EventReader {
       case 'message_start': {
         started = true
         const message = record(event.message)
-        reader.id = idOf(message.id)
+        id = idOf(message.id)
         counts = countsOf(message.usage, counts)
         return chunk({ role: 'assistant' }, native, usageOf(counts))
       }
       case 'content_block_start': {
-        if (blocks.has(event.index) || reader.finished || blocks.size >= BLOCKS_MAX) throw outOfOrder(type)
+        if (blocks.has(event.index) || finished || blocks.size >= BLOCKS_MAX) throw outOfOrder(type)
         const block = record(event.content_block)
         blocks.set(event.index, block.type)
         open.add(event.index)
@@ -61,13 +56,13 @@ export function eventReader(unsaid: Unsaid): EventReader {
         const { stop_reason: reason } = record(event.delta)
         counts = countsOf(event.usage, counts)
         isCounted ||= countsOutput(event.usage)
-        if (typeof reason === 'string') reader.finished = true
+        if (typeof reason === 'string') finished = true
         const usage = usageOf(isCounted ? counts : { ...counts, output: undefined })
         return chunk({}, native, usage, typeof reason === 'string' ? finishReason(reason) : null)
       }
       case 'message_stop':
-        if (!reader.finished) throw outOfOrder(type)
-        reader.done = true
+        if (!finished) throw outOfOrder(type)
+        isLast = true
         return undefined
       // A later version of the API may have more.
       default:
@@ -75,8 +70,10 @@ export function eventReader(unsaid: Unsaid): EventReader {
     }
   }
 
-  const reader = { take, id: null as string | null, finished: false, done: false }
-  return reader
+  return data => {
+    const taken = take(data)
+    return { id, chunk: taken, isLast }
+  }
 }
 
 const BLOCKS_MAX = 4096

@@ -147,7 +147,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
 }
 
 // A call whose answer is read as a whole.
-function sendWhole(
+export function sendWhole(
   request: HttpClientRequest,
   listener: AnswerListener,
   { readerSetup, memory }: WholeSetup,

@@ -1,4 +1,4 @@
-// The body of an OpenAI-style stream, frame by frame. What was read before an error is still delivered.
+// The body of a stream, event by event, in the dialect of its frame reader. What was read before an error is still delivered.
 import { Failure } from '../../domain/failure.ts'
 import type { AnswerListener, Chunk, ChunkChoice } from '../../domain/handoff.ts'
 import { sseReader } from '../../lib/sse.ts'
@@ -16,16 +16,22 @@ export type ReaderBounds = {
 }
 type ReaderSetup = ReaderBounds & { readonly unsaid: Unsaid }
 
-// One event of the upstream. Nothing follows the last.
-export type Frame = { readonly id: string | null; readonly chunk: Chunk; readonly isLast?: boolean }
+// One event of the upstream; without a chunk if nobody has to see it. Nothing follows the last.
+export type Frame = { readonly id: string | null; readonly chunk: Chunk | undefined; readonly isLast?: boolean }
 export type FrameReader = (data: string) => Frame
+
+// Streams of OpenAI's APIs end with this, if not before.
+export const DONE: Frame = { id: null, chunk: undefined, isLast: true }
+export function isDone(data: string): boolean {
+  return data.trimEnd() === '[DONE]'
+}
 
 export function streamReader(
   listener: AnswerListener,
   setup: ReaderSetup,
   state: { upstreamId: string | null },
   abort: () => void,
-  readFrame: FrameReader = data => readChunk(data, setup.unsaid),
+  readFrame: FrameReader = data => (isDone(data) ? DONE : readChunk(data, setup.unsaid)),
 ): Reader {
   let gathered: Chunk[] = []
   const speaking = new Set<number>()
@@ -55,13 +61,10 @@ export function streamReader(
     data => {
       // Some upstreams send an empty event to keep the connection alive.
       if (done || data === '') return
-      if (data.trimEnd() === '[DONE]') {
-        done = true
-        return
-      }
       const frame = readFrame(data)
       if (frame.isLast === true) done = true
       state.upstreamId ??= frame.id
+      if (frame.chunk === undefined) return
       for (const choice of frame.chunk.choices) {
         note(choice)
         numberCalls(choice)
@@ -111,7 +114,7 @@ export function streamReader(
       if (done) return endDone()
       // Every choice has finished: at most a usage frame is missing.
       if (finished.size > 0 && speaking.size === 0) return end(undefined)
-      end(failure ?? cutOff ?? new Failure('interrupted', 'the stream ended with neither finish_reason nor [DONE]'))
+      end(failure ?? cutOff ?? new Failure('interrupted', 'the stream ended without a finish reason'))
     },
   }
 

@@ -5,7 +5,7 @@ import type { ChunkChoice, NativeEvent } from '../../../domain/handoff.ts'
 import { storable } from '../../../domain/usage.ts'
 import { guardText } from '../../../lib/json-guard.ts'
 import type { Unsaid } from '../error.ts'
-import type { Frame, FrameReader } from '../readers.ts'
+import { DONE, type Frame, type FrameReader, isDone } from '../readers.ts'
 import { FRAME_BOUNDS, invalidResponse, oneLine, parseObject } from '../response.ts'
 import { OWN_FORMAT } from './input.ts'
 import { type Fields, failureOf, finishReasonOf, isRecord, text, usageOf } from './response.ts'
@@ -90,6 +90,7 @@ export function responsesFrames(unsaid: Unsaid, isPassed: boolean): FrameReader 
   }
 
   return data => {
+    if (isDone(data)) return DONE
     const verdict = guardText(data, FRAME_BOUNDS)
     if (verdict !== 'ok') throw invalidResponse(verdict === 'too_deep' ? 'nested too deeply' : 'too many members')
     const event = parseObject(data)
