@@ -1,6 +1,5 @@
 // Wires /v1: the stages of a request, the endpoints, and the router.
 import { type Authenticator, authenticator } from '../admit/authenticate.ts'
-import { promptCounts } from '../admit/count-tokens.ts'
 import { keyLimits } from '../admit/rate-limit.ts'
 import { sharedLimits } from '../admit/rate-limit-shared.ts'
 import { openRefusalLog } from '../admit/refusal-log.ts'
@@ -26,20 +25,15 @@ import { failpoints } from '../lib/failpoint.ts'
 import { fairQueue } from '../lib/fair-queue.ts'
 import { type Pauses, pauses } from '../lib/pauses.ts'
 import { wordsOf } from '../lib/text.ts'
-import { tokenCounter } from '../lib/token-counter.ts'
-import { maintainTargets } from '../route/probing.ts'
-import { snapshot } from '../route/snapshot.ts'
-import { openTargets, type TargetAlarm } from '../route/targets.ts'
 import type { Hint } from '../store/contract/buckets.ts'
 import { requestLine } from '../telemetry/request-log.ts'
-import { largeAnswers } from '../upstream/large-answers.ts'
-import { adapterRegistry } from '../upstream/registry.ts'
 import type { PeerNodes } from './cluster/peer-watcher.ts'
 import type { ServerContext } from './context.ts'
 import type { Drain, Settlements } from './drain.ts'
 import { withFailpoints } from './failpoints.ts'
 import { openRedis } from './open-redis.ts'
 import type { OpenedStore } from './open-store.ts'
+import { openCounters, openUpstreams } from './open-upstreams.ts'
 
 type ChatApiDeps = { readonly drain: Drain; readonly peers: Pick<PeerNodes, 'nodesAlive'> }
 
@@ -161,73 +155,6 @@ async function openAdmission(store: OpenedStore['store'], { drain, peers }: Chat
       redis?.close()
     },
   }
-}
-
-// Counts tokens of prompts, and of answers without usage.
-function openCounters({ config, clock }: ServerContext) {
-  const { bounds } = config
-  const counter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs })
-  const olderCounter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs, encoding: 'cl100k' })
-  return {
-    counter,
-    promptCounts: promptCounts({ ...bounds, clock, counters: { o200k: counter, cl100k: olderCounter } }),
-    async close() {
-      await counter.close()
-      await olderCounter.close()
-    },
-  }
-}
-
-// The adapters, and the state of the targets that they call.
-function openUpstreams(catalog: OpenedStore['catalog'], context: ServerContext) {
-  const { config, clock, metrics, log, onBug } = context
-  const { bounds } = config
-  const large = largeAnswers(bounds)
-  const adapters = adapterRegistry(bounds, {
-    clock,
-    onBug,
-    memory: context.answers,
-    large,
-    limit: context.upstreamConnections,
-    network: config.network,
-  })
-  const targets = openTargets({
-    bounds,
-    catalog: catalog.current,
-    adapters,
-    clock,
-    newId: context.newId,
-    onAlarm(alarm) {
-      metrics.targetAlarm(alarm.kind)
-      log.warn(alarm, ALARMS[alarm.kind])
-    },
-    onBug,
-  })
-  metrics.watch(() => snapshot(targets))
-  const maintaining = setInterval(maintainTargets, bounds.targetsMaintainedEveryMs, targets)
-
-  return {
-    adapters,
-    targets,
-    healthOf(id: string): TargetsView {
-      const view = snapshot(targets)
-      const ofIt = ({ provider }: { readonly provider: string }) => provider === id
-      return { targets: view.targets.filter(ofIt), credentials: view.credentials.filter(ofIt) }
-    },
-    async close() {
-      clearInterval(maintaining)
-      targets.close()
-      await adapters.close()
-      await large.close()
-    },
-  }
-}
-
-const ALARMS: Readonly<Record<TargetAlarm['kind'], string>> = {
-  breaker_opened: 'circuit breaker opened',
-  breaker_closed: 'circuit breaker closed',
-  credential_dead: 'credential rejected by the provider; no longer used',
-  credential_alive: 'credential accepted by the provider again',
 }
 
 type Stages = {

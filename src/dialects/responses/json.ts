@@ -2,8 +2,9 @@
 import type { OpenedAnswer, WholeWriter } from '../dialect.ts'
 import { nativeWriter } from './native.ts'
 import { incompleteReason, logprobsOf, outputOf } from './output.ts'
-import { ENCRYPTED, namesOf } from './parse.ts'
+import { ENCRYPTED } from './parse.ts'
 import { responseWriter } from './response.ts'
+import { namesOf } from './tools.ts'
 
 export function responsesWhole(opened: OpenedAnswer): WholeWriter {
   const { requestId, chat } = opened

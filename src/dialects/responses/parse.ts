@@ -1,18 +1,19 @@
 // Converts the body of a Responses request to a Chat, or a Refusal that names the field by its own name. Rules about media,
 // prices and identifiers are those of a chat: the body is translated to one and checked as one.
 import type { TSchema } from 'typebox'
-import { dropNulls } from '../../chat/drop-nulls.ts'
-import { parseChat } from '../../chat/parse-request.ts'
-import { firstError, missing, validatorOf } from '../../chat/request-errors.ts'
+import { demand, parseChat } from '../../chat/parse-request.ts'
+import { missing, validatorOf } from '../../chat/request-errors.ts'
 import { Envelope as ChatEnvelope, IDENTIFIERS, REACHING } from '../../chat/request-schema.ts'
 import { checkPricedFields } from '../../chat/unpriced-fields.ts'
 import type { Chat } from '../../domain/chat.ts'
 import { withoutMedia } from '../../domain/native-prompt.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { isCarried, isRecord } from './carried-reasoning.ts'
-import { type Item, messagesOf, type Origin } from './items.ts'
-import { Envelope, INCLUDED_MAX, ITEMS, type ItemType, PARTS, type PartType, TOOLS, type ToolType } from './schema.ts'
-import { type CallerTool, CUSTOM_ARGUMENT, type ToolNames, toolNames } from './tool-names.ts'
+import { isCarried } from './carried-reasoning.ts'
+import { type Item, messagesOf } from './items.ts'
+import { asOwn, ownPath } from './own-paths.ts'
+import { Envelope, INCLUDED_MAX, ITEMS, type ItemType, PARTS, type PartType } from './schema.ts'
+import type { ToolNames } from './tool-names.ts'
+import { chatChoice, chatTool, checkTools } from './tools.ts'
 
 type Body = Record<string, unknown>
 
@@ -21,7 +22,7 @@ export function parseResponses(body: Body): Chat {
   const leftOut: string[] = []
   const extras = takeExtras(body, leftOut)
   dropUnread(body, leftOut)
-  demand(Envelope, body, '')
+  demand(validatorOf(Envelope), Envelope, body, '')
   const items = checkInput(body, leftOut)
   const names = checkTools(body, leftOut)
   const { messages, origins } = messagesOf(items, body.instructions as string | undefined, names)
@@ -44,12 +45,6 @@ export function parseResponses(body: Body): Chat {
     remoteMedia: media.find(({ isRemote }) => isRemote)?.param,
     leftOut: [...new Set([...leftOut, ...chat.leftOut.map(name => name.replace(/^messages\b/, 'input'))])],
   }
-}
-
-// The names of the caller's tools, for the answer. The chat was parsed here.
-export function namesOf({ native }: Pick<Chat, 'native'>): ToolNames {
-  const tools = (native?.tools as Tool[] | undefined) ?? []
-  return toolNames(tools.map(tool => ({ tool, path: '' })))
 }
 
 // Nothing is stored, so that nothing can be referred to.
@@ -110,12 +105,6 @@ export const ENCRYPTED = 'reasoning.encrypted_content'
 const LOGPROBS = 'message.output_text.logprobs'
 const INCLUDED: ReadonlySet<string> = new Set([ENCRYPTED, LOGPROBS])
 
-function demand(schema: TSchema, value: unknown, path: string): void {
-  const check = validatorOf(schema)
-  if (check.Check(value) || (dropNulls(value, schema) && check.Check(value))) return
-  throw firstError(schema, value, path)
-}
-
 function checkInput(body: Body, leftOut: string[]): readonly Item[] {
   if (typeof body.input === 'string') return [{ type: 'message', role: 'user', content: body.input }]
   const items = body.input as Item[]
@@ -133,7 +122,7 @@ function checkItem(item: Item, path: string, calls: Set<unknown>, leftOut: strin
   }
   const schema = schemaOf(ITEMS, type as ItemType, `${path}.type`)
   keepOnly(schema, item as Body, path, 'input', leftOut)
-  demand(schema, item, path)
+  demand(validatorOf(schema), schema, item, path)
   if (item.call_id !== undefined) checkCall(item, path, calls)
   const under = item.output === undefined ? 'content' : 'output'
   const parts = item[under]
@@ -143,7 +132,7 @@ function checkItem(item: Item, path: string, calls: Set<unknown>, leftOut: strin
     const partSchema = schemaOf(PARTS, part.type, `${at}.type`)
     keepOnly(partSchema, part, at, `input.${under}`, leftOut)
     checkPricedFields(part, at)
-    demand(partSchema, part, at)
+    demand(validatorOf(partSchema), partSchema, part, at)
   }
 }
 
@@ -184,61 +173,6 @@ function keepOnly(schema: TSchema, record: Body, path: string, under: string, le
 
 const LEFT_OUT_NAMED_MAX = 32
 
-type Tool = Body & { type: string; name: string }
-
-// Tools of the provider are left out and named. Afterwards the body has only the caller's.
-function checkTools(body: Body, leftOut: string[]): ToolNames {
-  const kept: { tool: Tool; path: string }[] = []
-  for (const [index, tool] of ((body.tools as Tool[] | undefined) ?? []).entries()) {
-    const path = `tools.${index}`
-    if (!Object.hasOwn(TOOLS, tool.type)) {
-      const named = `tools.${tool.type.slice(0, 64)}`
-      if (!leftOut.includes(named)) leftOut.push(named)
-      continue
-    }
-    checkTool(TOOLS[tool.type as ToolType], tool, path)
-    for (const [inside, inner] of ((tool.tools as Tool[] | undefined) ?? []).entries())
-      checkTool(TOOLS[inner.type as ToolType], inner, `${path}.tools.${inside}`)
-    kept.push({ tool, path })
-  }
-  const names = toolNames(kept)
-  if (kept.length > 0) body.tools = kept.map(({ tool }) => tool)
-  else delete body.tools
-  checkChoice(body, names)
-  return names
-}
-
-function checkTool(schema: TSchema, tool: Tool, path: string): void {
-  demand(schema, tool, path)
-  checkPricedFields(tool, path)
-}
-
-// A choice that cannot be met is refused, since its caller relies on it.
-function checkChoice(body: Body, { tools }: ToolNames): void {
-  const choice = body.tool_choice
-  if (choice === undefined) return
-  if (typeof choice === 'string') {
-    if (tools.length === 0 && choice !== 'required') delete body.tool_choice
-    if (tools.length === 0 && choice === 'required') throw forced('tool_choice')
-    return
-  }
-  const { type, tools: allowed } = choice as Body
-  if (type === 'allowed_tools') {
-    if (!Array.isArray(allowed)) throw missing('tool_choice.tools')
-    const usable = allowed.filter(each => isRecord(each) && Object.hasOwn(TOOLS, String(each.type)))
-    if (usable.length === 0) throw forced('tool_choice.tools')
-    body.tool_choice = { ...(choice as Body), tools: usable }
-    return
-  }
-  if (type !== 'function' && type !== 'custom') throw forced('tool_choice.type')
-  if (typeof (choice as Body).name !== 'string') throw missing('tool_choice.name')
-}
-
-function forced(param: string): Refusal {
-  const message = `${param} requires a tool that is not offered here; only function, custom and namespace tools are.`
-  return new Refusal('unsupported_value', { param, message })
-}
-
 // The fields of a chat that say the same.
 function chatFields(body: Body, names: ToolNames): Body {
   const {
@@ -275,52 +209,6 @@ function chatFormat({ type, ...format }: Body): Body {
   return type === 'json_schema' ? { type, json_schema: format } : { type }
 }
 
-function chatTool({ flat, tool, type }: CallerTool): Body {
-  const { description, parameters, strict } = tool
-  if (type === 'custom') return { type: 'function', function: customFunction(flat, tool) }
-  const declared = { name: flat, description, parameters, strict }
-  return {
-    type: 'function',
-    function: Object.fromEntries(Object.entries(declared).filter(([, value]) => value != null)),
-  }
-}
-
-function customFunction(name: string, { description = '', format }: Body): Body {
-  const { definition, syntax } = (format ?? {}) as { definition?: string; syntax?: string }
-  const grammar = definition === undefined ? '' : `\n\nThe input must follow this ${syntax} grammar:\n${definition}`
-  return {
-    name,
-    description: `${description}${grammar}`,
-    parameters: {
-      type: 'object',
-      properties: { [CUSTOM_ARGUMENT]: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
-      required: [CUSTOM_ARGUMENT],
-      additionalProperties: false,
-    },
-  }
-}
-
-function chatChoice(choice: unknown, names: ToolNames): unknown {
-  if (typeof choice === 'string') return choice
-  const { type, name, namespace, mode, tools } = choice as Body
-  const called = (tool: Body) => ({
-    type: 'function',
-    function: { name: names.flat(String(tool.name), tool.namespace as string | undefined) },
-  })
-  if (type !== 'allowed_tools') return called({ name, namespace })
-  // A namespace stands for all of its tools, once.
-  const inside = Map.groupBy(names.tools, each => each.namespace)
-  const allowed: Body[] = []
-  for (const tool of tools as Body[]) {
-    if (tool.type !== 'namespace') allowed.push(called(tool))
-    else {
-      for (const each of inside.get(String(tool.name)) ?? []) allowed.push(called(each))
-      inside.delete(String(tool.name))
-    }
-  }
-  return { type, allowed_tools: { mode: mode ?? 'auto', tools: allowed } }
-}
-
 // The caller's own request for a provider that speaks it. Identifiers are added as hashes; `store` and the rest are ours.
 function nativeOf(body: Body, items: readonly Item[]): Body {
   const native: Body = {}
@@ -346,38 +234,3 @@ function nativeBytes({ input, instructions, tools, text }: Body, hasMedia: boole
   const prompt = [input, instructions, tools, text]
   return Buffer.byteLength(hasMedia ? JSON.stringify(prompt, withoutMedia) : JSON.stringify(prompt))
 }
-
-// Refusals of the chat, with the caller's own names.
-function asOwn<T>(parse: () => T, origins: readonly Origin[], names: ToolNames): T {
-  try {
-    return parse()
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.detail.param === undefined) throw error
-    const { param } = error.detail
-    const own = ownPath(param, origins, names)
-    throw new Refusal(error.code, { ...error.detail, param: own, message: error.message.replaceAll(param, own) })
-  }
-}
-
-function ownPath(param: string, origins: readonly Origin[], { tools }: ToolNames): string {
-  const [first = '', index, ...rest] = param.split('.')
-  if (first === 'messages') {
-    const origin = index === undefined ? undefined : origins[Number(index)]
-    if (origin === undefined) return 'input'
-    const [under, part, ...inside] = rest
-    const path = under === 'content' ? origin.parts[Number(part)] : undefined
-    if (path !== undefined) return [path, ...inside].join('.').replace(/\.(image_url\.url|file\.file_data)$/, INNER)
-    return [origin.path, ...rest].join('.')
-  }
-  if (first === 'tools') return (index === undefined ? undefined : tools[Number(index)]?.path) ?? 'tools'
-  return TOP.get(first) ?? param
-}
-
-const INNER = (path: string) => (path === '.image_url.url' ? '.image_url' : '.file_data')
-
-const TOP: ReadonlyMap<string, string> = new Map([
-  ['max_completion_tokens', 'max_output_tokens'],
-  ['reasoning_effort', 'reasoning.effort'],
-  ['response_format', 'text.format'],
-  ['verbosity', 'text.verbosity'],
-])

@@ -9,8 +9,8 @@ import { carriesReasoning } from './json.ts'
 import { brokenResponse, nativeWriter, TERMINAL } from './native.ts'
 import { type Numbering, numbering } from './numbering.ts'
 import { incompleteReason } from './output.ts'
-import { namesOf } from './parse.ts'
 import { type ResponseWriter, responseWriter } from './response.ts'
+import { namesOf } from './tools.ts'
 
 export function responsesStream(opened: OpenedAnswer): StreamWriter {
   const numbers = numbering()
