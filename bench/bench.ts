@@ -40,7 +40,7 @@ const HELP = `npm run bench -- [options]
   --postgres           with --tenants: on Postgres, whose data is where TMPDIR is
   --hot-account        only Turnpike: one account called through three nodes on Postgres and Redis, and for comparison
                        through one node, and 1,000 accounts through both; data is where TMPDIR is
-  --dialects           only Turnpike: what a request costs in each dialect, passed through and translated, beside a chat
+  --dialects           only Turnpike: cost of a request in each dialect, passed through and translated, against chat
   --profile            profile Turnpike; print with: node bench/profile.ts FOLDER
   --help`
 
@@ -103,7 +103,7 @@ async function measure(plan: Plan, options: Options): Promise<readonly Report[]>
   if (options['hot-account']) return [await measureTenants(plan, await hotAccounts(), true)]
   if (tenants !== undefined) return [await measureTenantCounts(plan, countsOf(tenants), options)]
   if (scale) return (await measureScale(plan)).map(reportOf)
-  return [reportOf(before === undefined ? await measureBesideNginx(plan) : await measureBefore(plan))]
+  return [reportOf(before === undefined ? await measureAgainstNginx(plan) : await measureBefore(plan))]
 }
 
 async function measureBefore(plan: Plan): Promise<Results> {
@@ -111,7 +111,7 @@ async function measureBefore(plan: Plan): Promise<Results> {
   return { floor: BEFORE, forms: plan.forms, connections: plan.connections, samples, startup: undefined }
 }
 
-async function measureBesideNginx(plan: Plan): Promise<Results> {
+async function measureAgainstNginx(plan: Plan): Promise<Results> {
   const samples = await measureRounds(plan)
   const startup = samples.has(ON_DISK) ? await measureStartup(plan.folder) : undefined
   return { floor: 'nginx', forms: plan.forms, connections: plan.connections, samples, startup }

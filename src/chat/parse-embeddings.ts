@@ -80,7 +80,7 @@ export function parseEmbeddings(body: Record<string, unknown>): Chat {
   }
 }
 
-// What is no field of ours is sent only to providers that list it as `passthrough`. An explicit null means absent.
+// Unknown fields are sent only to providers that list them as `passthrough`. An explicit null means absent.
 function sortFields(body: Record<string, unknown>): Map<string, unknown> {
   const extras = new Map<string, unknown>()
   for (const name of Object.keys(body)) {

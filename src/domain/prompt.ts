@@ -15,12 +15,12 @@ export type Prompt = {
 
 export type PromptBody = { readonly messages: readonly Message[]; readonly [field: string]: unknown }
 
-const BESIDE_MESSAGES = ['tools', 'functions', 'response_format']
+const OTHER_PROMPT_FIELDS = ['tools', 'functions', 'response_format']
 
 // The UTF-8 bytes of the prompt. Images and files are not measured by their bytes.
 export function promptBytes(body: PromptBody, messagesJson: string, hasMedia: boolean): number {
   let bytes = hasMedia ? bytesWithoutMedia(body.messages) : Buffer.byteLength(messagesJson)
-  for (const name of BESIDE_MESSAGES) {
+  for (const name of OTHER_PROMPT_FIELDS) {
     if (body[name] !== undefined) bytes += Buffer.byteLength(JSON.stringify(body[name]))
   }
   return bytes
@@ -124,7 +124,7 @@ export function* promptTexts(
   others: Readonly<Record<string, unknown>>,
 ): Generator<string> {
   yield* messageTexts(messages)
-  for (const name of BESIDE_MESSAGES) if (others[name] !== undefined) yield JSON.stringify(others[name])
+  for (const name of OTHER_PROMPT_FIELDS) if (others[name] !== undefined) yield JSON.stringify(others[name])
 }
 
 function* messageTexts(messages: readonly Message[]): Generator<string> {

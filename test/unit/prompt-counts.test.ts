@@ -63,7 +63,7 @@ const HIDING: Readonly<Record<string, Chat>> = {
     },
     {},
   ),
-  'the examples of a tool beside an image': parseMessages(
+  'the examples of a tool, with an image': parseMessages(
     {
       model: 'm',
       max_tokens: 8,

@@ -1,4 +1,4 @@
-// Errors in Anthropic's shape: its types by the status, and our code beside them.
+// Errors in Anthropic's shape: its types by the status, plus Turnpike's code.
 import { REFUSALS, type Refusal } from '../../domain/refusal.ts'
 
 export function messagesError(refusal: Refusal, requestId: string): object {

@@ -16,7 +16,7 @@ export function systemMessage(system: string | readonly Block[]): Translated {
   return { message: { role: 'system', content: contentOf(content) }, path: 'system', parts: pathsOf('system', content) }
 }
 
-// Results of tools come before what the user says beside them, since they must follow their calls directly.
+// Results of tools come before the user's text in the same turn, since they must follow their calls directly.
 export function turnMessages({ role, content }: Turn, path: string): readonly Translated[] {
   if (typeof content === 'string') return [{ message: { role, content }, path, parts: [] }]
   const placed = content.map((block, index) => ({ block, path: `${path}.content.${index}` }))

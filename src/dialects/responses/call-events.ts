@@ -1,5 +1,5 @@
 // The events of tool calls: functions and custom tools, under the caller's own names. A call whose arguments may still grow
-// stays open beside the next one.
+// stays open while the next one is written.
 import { carry, isRecord } from './carried-reasoning.ts'
 import type { ItemContext } from './item-context.ts'
 import { type CalledTool, type ChatCall, callItem, type ItemStatus, itemId, reasoningItem } from './output.ts'

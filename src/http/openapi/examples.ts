@@ -223,6 +223,7 @@ for chunk in stream:
   {
     lang: 'TypeScript',
     label: 'TypeScript',
+    // Text for the reader of the document; it is never run here.
     source: `import OpenAI from 'openai' // npm install openai
 
 const client = new OpenAI({ baseURL: '${SERVER}/v1', apiKey: process.env.KEY })

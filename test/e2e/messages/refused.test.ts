@@ -97,7 +97,7 @@ const BAD: readonly (readonly [string, Fields, string, string])[] = [
     'messages.0.content.0.input.fileUri',
   ],
   [
-    'a text has a private address beside it',
+    'a text block also has a private address',
     { model: 'test/claude', ...user({ type: 'text', text: 'x', source: { type: 'url', url: 'https://10.0.0.1' } }) },
     'invalid_value',
     'messages.0.content.0.source.url',
