@@ -9,7 +9,7 @@ import { findUntidy, type Layers, readTree, type Tree } from './support/tidy.ts'
 const CONTRACT = 'store/contract/'
 
 // The schema of providers and models, its rules, and the parsed documents.
-const DOCUMENTS = ['schema', 'rules', 'provider', 'model', 'document'].map(name => `catalog/${name}.ts`)
+const DOCUMENTS = ['schema', 'rules', 'price-rules', 'provider', 'model', 'document'].map(name => `catalog/${name}.ts`)
 
 // A layer may import itself and those listed. A comment explains every exception.
 const LAYERS: Layers = [

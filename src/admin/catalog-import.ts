@@ -2,7 +2,8 @@
 // and saves all of it or nothing.
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { type Factor, parseFactor } from '../domain/credits.ts'
+import { type WrittenRates, writePrices } from '../domain/catalog.ts'
+import { type Factor, parseFactor } from '../domain/dollars.ts'
 import { documentOf } from '../domain/list-model.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -12,7 +13,6 @@ import type { ModelEntry, ModelSave } from '../store/contract/catalog.ts'
 import type { Actor } from '../store/contract/operator.ts'
 import { type CatalogNeeds, merged, thenRefresh } from './catalog-input.ts'
 import { everyEntry, providerIds, refusalOf } from './catalog-models.ts'
-import { pricingOf } from './catalog-wire.ts'
 import { wrong } from './input.ts'
 
 export type ImportOrder = {
@@ -33,8 +33,8 @@ export type ImportOrder = {
 export type ImportedModel = {
   readonly model: string
   readonly change: 'new' | 'changed' | 'same' | 'skipped'
-  readonly before: ReturnType<typeof pricingOf> | null
-  readonly after: ReturnType<typeof pricingOf> | null
+  readonly before: WrittenRates | null
+  readonly after: WrittenRates | null
   readonly notes: readonly string[]
 }
 export type ImportObject = {
@@ -110,7 +110,7 @@ function weighOne(listed: ListedModel, { order, names, served }: Known, needs: C
   try {
     const wanted = { ...document, aliases: alias }
     const model = { ...needs.reader.model(wanted, order.providers, order.markup), newPriceVersion: needs.newId() }
-    const after = pricingOf(model)
+    const after = writePrices(model.prices)
     const { notes } = listed
     if (there === undefined) {
       if (names.has(model.id)) return skipped(model.id, 'another model has this id; use a different prefix')
@@ -118,7 +118,7 @@ function weighOne(listed: ListedModel, { order, names, served }: Known, needs: C
       const said = { model: model.id, change: 'new' as const, before: null, after, notes }
       return { said, save: { model, entered: JSON.stringify(wanted), active: true, basedOn: null } }
     }
-    const before = pricingOf(there.model)
+    const before = writePrices(there.model.prices)
     const said = { model: there.model.id, change: 'changed' as const, before, after, notes }
     if (isDeepStrictEqual(before, after)) return { said: { ...said, change: 'same' } }
     if (there.provisioned) {

@@ -1,6 +1,6 @@
 // What all catalog changes share: the errors for what may not be changed, and the version that a change is based on.
 import type { Credential, Model, Provider } from '../domain/catalog.ts'
-import type { Factor } from '../domain/credits.ts'
+import type { Factor } from '../domain/dollars.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { CatalogStore, Stale } from '../store/contract/catalog.ts'
 import type { Actor, Page } from '../store/contract/operator.ts'

@@ -1,7 +1,6 @@
 // Providers and models as operators see them, with the names of the configuration file. Of credentials only their ids and last
 // four characters.
-import { type Credential, type Model, type Provider, typeOf, type WrittenRates, writeCost } from '../domain/catalog.ts'
-import { formatPrice } from '../domain/credits.ts'
+import { type Credential, type EnteredRates, type Provider, typeOf, writeCost, writePrices } from '../domain/catalog.ts'
 import { fetchesMedia } from '../domain/remote-media.ts'
 import type { CredentialView, TargetView } from '../domain/routing.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
@@ -79,9 +78,9 @@ export function modelObject(entry: ModelEntry) {
     hidden_reasoning: model.hiddenReasoning,
     supported_parameters: model.supportedParameters,
     strategy: model.strategy,
-    pricing: pricingOf(model),
+    pricing: writePrices(model.prices),
     price_version: model.priceVersion,
-    entered_pricing: entered === null ? null : ((JSON.parse(entered) as Document).pricing as WrittenRates),
+    entered_pricing: entered === null ? null : ((JSON.parse(entered) as Document).pricing as EnteredRates),
     targets: model.targets.map(({ cost, ...target }) => ({
       ...target,
       cost: cost === undefined ? null : writeCost(cost),
@@ -118,17 +117,6 @@ export type HealthObject = ReturnType<typeof healthObject>
 // A short secret has no suffix that could be shown without revealing most of it.
 export function last4Of(secret: string): string {
   return secret.length < 16 ? '' : secret.slice(-4)
-}
-
-export function pricingOf({ prices }: Pick<Model, 'prices'>) {
-  return {
-    prompt: formatPrice(prices.prompt),
-    completion: formatPrice(prices.completion),
-    input_cache_read: formatPrice(prices.cacheRead),
-    input_cache_write: formatPrice(prices.cacheWrite),
-    ...(prices.cacheWrite1h === undefined ? {} : { input_cache_write_1h: formatPrice(prices.cacheWrite1h) }),
-    request: formatPrice(prices.request),
-  }
 }
 
 function heldCredential({ id, secret }: Credential) {

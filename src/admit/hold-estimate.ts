@@ -2,7 +2,7 @@
 // docs/decisions/hold-estimate.md.
 import { type Model, type Provider, priceSnapshot } from '../domain/catalog.ts'
 import { type Chat, type Models, outputBoundOf } from '../domain/chat.ts'
-import { ceilNano, type Nano, type Pico, worstPrompt } from '../domain/credits.ts'
+import { ceilNano, type Nano, type Pico, worstCompletion, worstPrompt } from '../domain/credits.ts'
 import { type CountedPrompt, leastBound, promptBound, type Tokenizer, tokenizerOf } from '../domain/prompt.ts'
 import { memoize } from '../lib/memoize.ts'
 import type { HoldEntry } from '../store/contract/store.ts'
@@ -51,13 +51,15 @@ export function holdEntry(chat: Chat, models: Models, size: PromptSize, outputCa
   const [first] = models
   const costliest = models.length === 1 ? first : costliestOf(chat, models, size)
   const outputTokens = outputBoundOf(costliest, chat.maxTokens)
+  const promptTokens = size.tokens(costliest)
+  const outputPrice = outputPriceOf(chat, costliest, promptTokens)
   // Where output is free a cap would save nothing.
-  const mayCap = chat.maxTokens === null && costliest.prices.completion > 0n
+  const mayCap = chat.maxTokens === null && outputPrice > 0n
   return {
     kind: 'hold',
-    base: worstPrompt(size.tokens(costliest), costliest.prices),
-    baseAtBest: size.isCounted ? null : bestBase(chat, costliest),
-    outputPrice: costliest.prices.completion * BigInt(chat.n),
+    base: worstPrompt(promptTokens, costliest.prices),
+    baseAtBest: size.isCounted ? null : bestBase(chat, costliest, outputPrice),
+    outputPrice,
     outputTokens,
     outputTokensMin: mayCap ? Math.min(outputCapMinTokens, outputTokens) : null,
     priceVersion: first.priceVersion,
@@ -67,8 +69,9 @@ export function holdEntry(chat: Chat, models: Models, size: PromptSize, outputCa
 
 // The maximum cost of the chat if this model answers with this many tokens per choice.
 export function worstCost(chat: Chat, model: Model, size: PromptSize, outputTokens: number): Nano {
-  const prompt = worstPrompt(size.tokens(model), model.prices)
-  return ceilNano(prompt + BigInt(outputTokens) * model.prices.completion * BigInt(chat.n))
+  const promptTokens = size.tokens(model)
+  const output = BigInt(outputTokens) * outputPriceOf(chat, model, promptTokens)
+  return ceilNano(worstPrompt(promptTokens, model.prices) + output)
 }
 
 // Whether a hold covers every answer of this model within the cap. A low balance caps an answer by the most expensive model;
@@ -77,8 +80,15 @@ export function isCovered(chat: Chat, model: Model, size: PromptSize, capTokens:
   return worstCost(chat, model, size, outputBoundOf(model, capTokens)) <= hold
 }
 
-function bestBase(chat: Chat, model: Model): Pico {
-  return worstPrompt(leastBound(chat, model), model.prices)
+// A shorter prompt may also make the output cheaper: by one token's difference, this is lower.
+function bestBase(chat: Chat, model: Model, outputPrice: Pico): Pico {
+  const promptTokens = leastBound(chat, model)
+  return worstPrompt(promptTokens, model.prices) + outputPriceOf(chat, model, promptTokens) - outputPrice
+}
+
+// For all choices together, per output token.
+function outputPriceOf(chat: Chat, { prices }: Model, promptTokens: number): Pico {
+  return worstCompletion(promptTokens, prices) * BigInt(chat.n)
 }
 
 function costliestOf(chat: Chat, models: Models, size: PromptSize): Model {

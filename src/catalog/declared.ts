@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
 import { type Credential, isElsewhere, type Model, type Provider } from '../domain/catalog.ts'
-import { AT_PAR, type Exchange } from '../domain/credits.ts'
+import { AT_PAR, type Exchange } from '../domain/dollars.ts'
 import type { DeclaredCatalog } from '../store/contract/catalog.ts'
 import { missingPackages } from '../upstream/ai-sdk/models.ts'
 import { demoCatalog } from './demo.ts'

@@ -1,10 +1,10 @@
 // Reads a provider or a model from an operator's input or a list of known ones: by the schema first, then by the rules of the
 // configuration file.
 import type { TSchema } from 'typebox'
-import { type Fault, faultFinder } from '../lib/schema-fault.ts'
+import { type Fault, type Faults, faultFinder } from '../lib/schema-fault.ts'
 import { type ModelDeclaration, modelOf } from './model.ts'
 import { declarationOf, type ProviderDeclaration } from './provider.ts'
-import { type Faults, type Known, modelFaults, providerFaults, textFaults } from './rules.ts'
+import { type Known, modelFaults, providerFaults, textFaults } from './rules.ts'
 import { type ModelInput, ModelSchema, PATTERN_WORDS, type ProviderInput, ProviderSchema } from './schema.ts'
 
 export class InvalidDocument extends Error {

@@ -1,15 +1,8 @@
 // Creates a model from its validated document, with its prices in credits: US dollars per token times the operator's factors.
 import type { Model, Target } from '../domain/catalog.ts'
-import {
-  costInCredits,
-  type Exchange,
-  type Prices,
-  parsePrice,
-  priceInCredits,
-  type Rates,
-  type TargetCost,
-} from '../domain/credits.ts'
-import type { ModelInput, RatesInput } from './schema.ts'
+import { type Prices, parsePrice, type Rates, type TargetCost, type Tier, type TokenRates } from '../domain/credits.ts'
+import { costInCredits, type Exchange, priceInCredits } from '../domain/dollars.ts'
+import type { ModelInput, RatesInput, TierInput, TokenRatesInput } from './schema.ts'
 
 export type ModelDeclaration = Omit<Model, 'createdAt' | 'priceVersion'>
 
@@ -58,18 +51,46 @@ function targetOf(
 
 // A missing price is never zero: prompt and completion are required, except that a model that embeds has no completion; cache
 // prices default to the prompt's.
-function ratesOf<T extends bigint>(rates: RatesInput, convert: (usd: bigint) => T): Rates<T> {
+function ratesOf<T extends bigint>(input: RatesInput, convert: (usd: bigint) => T): Rates<T> {
   const read = (text: string) => convert(parsePrice(text) ?? beyond())
-  const prompt = read(rates.prompt)
+  const { tiers = [], request } = input
   return {
-    prompt,
-    completion: rates.completion === undefined ? (0n as T) : read(rates.completion),
-    cacheRead: rates.input_cache_read === undefined ? prompt : read(rates.input_cache_read),
-    cacheWrite: rates.input_cache_write === undefined ? prompt : read(rates.input_cache_write),
-    ...(rates.input_cache_write_1h === undefined ? {} : { cacheWrite1h: read(rates.input_cache_write_1h) }),
-    request: rates.request === undefined ? (0n as T) : read(rates.request),
+    ...tokenRatesOf(input, read),
+    request: request === undefined ? (0n as T) : read(request),
+    ...(tiers.length === 0 ? {} : { tiers: tiers.map(tier => tierOf(tier, input, read)) }),
   }
 }
+
+function tokenRatesOf<T extends bigint>(input: TokenRatesInput, read: (text: string) => T): TokenRates<T> {
+  const prompt = read(input.prompt)
+  return {
+    prompt,
+    completion: input.completion === undefined ? (0n as T) : read(input.completion),
+    cacheRead: input.input_cache_read === undefined ? prompt : read(input.input_cache_read),
+    cacheWrite: input.input_cache_write === undefined ? prompt : read(input.input_cache_write),
+    ...(input.input_cache_write_1h === undefined ? {} : { cacheWrite1h: read(input.input_cache_write_1h) }),
+  }
+}
+
+// A price that only the base states is the base's in the tier too, or the tier's prompt price if that is higher.
+function tierOf<T extends bigint>(tier: TierInput, base: TokenRatesInput, read: (text: string) => T): Tier<T> {
+  const own = tokenRatesOf(tier, read)
+  const orBase = (name: OptionalRate): T | undefined => {
+    const stated = tier[name] ?? base[name]
+    const rate = stated === undefined ? undefined : read(stated)
+    return tier[name] === undefined && rate !== undefined && rate < own.prompt ? own.prompt : rate
+  }
+  const cacheWrite1h = orBase('input_cache_write_1h')
+  return {
+    ...own,
+    abovePromptTokens: tier.above_prompt_tokens,
+    cacheRead: orBase('input_cache_read') ?? own.prompt,
+    cacheWrite: orBase('input_cache_write') ?? own.prompt,
+    ...(cacheWrite1h === undefined ? {} : { cacheWrite1h }),
+  }
+}
+
+type OptionalRate = 'input_cache_read' | 'input_cache_write' | 'input_cache_write_1h'
 
 function beyond(): never {
   throw new Error('a price was not checked before it was converted')

@@ -1,25 +1,12 @@
 // Rules of providers and models that a schema cannot express: what a kind needs, references, unique names, and prices within
 // bounds. Each returns its faults in document order; the first one is reported.
-import { CHOICES_MAX, EMBEDDING_INPUTS_MAX } from '../domain/catalog.ts'
-import {
-  COST_MAX,
-  ceilNano,
-  type Exchange,
-  formatCredits,
-  type Nano,
-  nanoOf,
-  parsePrice,
-  priceInCredits,
-  worstSum,
-} from '../domain/credits.ts'
+import type { Exchange } from '../domain/dollars.ts'
 import { isSdkKind, PRESETS, SDK_PRESETS } from '../domain/presets.ts'
 import { PROXY_RULE, proxyAddress } from '../lib/proxy-address.ts'
-import { type Fault, invalidField, missingField, type Path } from '../lib/schema-fault.ts'
-import { costsOf, pricesOf } from './model.ts'
+import { type Faults, invalidField, missingField, type Path } from '../lib/schema-fault.ts'
+import { costFaults, priceFaults } from './price-rules.ts'
 import { addressOf, secretsOf, settingsOf } from './provider.ts'
-import { type ModelInput, type ProviderInput, type RatesInput, STARS_MAX, USD_WORDS } from './schema.ts'
-
-export type Faults = Generator<Fault, void, undefined>
+import { type ModelInput, type ProviderInput, STARS_MAX } from './schema.ts'
 
 // In a file a provider that needs a key must have one; a provider that an operator enters may get its key later.
 export type KeyRule = 'now' | 'later'
@@ -70,15 +57,10 @@ function* starFaults({ aliases = [] }: ModelInput): Faults {
 
 // What one type needs and the other does not have.
 function* typeFaults({ type = 'chat', ...input }: ModelInput): Faults {
-  const rates = [input.pricing, ...input.targets.map(({ cost }) => cost)]
-  const paths = [['pricing'], ...input.targets.map((_, index) => ['targets', index, 'cost'])]
   if (type === 'chat') {
     if (input.max_output_tokens === undefined) yield missingField('max_output_tokens')
     for (const name of ['dimensions', 'dimensions_min'] as const)
       if (input[name] !== undefined) yield invalidField([name], 'applies to type embedding only')
-    for (const [index, rate] of rates.entries())
-      if (rate !== undefined && rate.completion === undefined)
-        yield missingField(...(paths[index] as Path), 'completion')
     return
   }
   const { dimensions, dimensions_min: least, input_modalities: modalities = [] } = input
@@ -88,9 +70,6 @@ function* typeFaults({ type = 'chat', ...input }: ModelInput): Faults {
   for (const name of ['max_output_tokens', 'hidden_reasoning'] as const)
     if (input[name] !== undefined) yield invalidField([name], 'applies to type chat only')
   if (modalities.some(each => each !== 'text')) yield invalidField(['input_modalities'], 'must be text for embeddings')
-  for (const [index, rate] of rates.entries())
-    if (Number(rate?.completion ?? 0) !== 0)
-      yield invalidField([...(paths[index] as Path), 'completion'], 'applies to type chat only')
 }
 
 export function* providerNameFaults(providers: readonly ProviderInput[]): Faults {
@@ -223,36 +202,6 @@ function needsKey({ kind, preset, base_url: baseUrl }: ProviderInput): boolean {
   if (isSdkKind(kind)) return true
   const known = preset === undefined ? undefined : PRESETS[preset]
   return known?.needsKey === true && (baseUrl === undefined || known.baseUrl === null)
-}
-
-// What callers pay. The bound applies to credits, whatever the figures in dollars are.
-function* priceFaults(input: ModelInput, exchange: Exchange): Faults {
-  for (const [name, text] of Object.entries(input.pricing)) {
-    const usd = parsePrice(text)
-    if (usd === undefined) yield invalidField(['pricing', name], `must be ${USD_WORDS}`)
-    else if (priceInCredits(usd, exchange) === undefined)
-      yield invalidField(['pricing', name], 'is too high: with credits_per_usd and markup it is above 9000000 credits')
-  }
-  const worst = ceilNano(worstOf(input, pricesOf(input.pricing, exchange)))
-  if (worst > COST_MAX) yield invalidField(['pricing'], tooHigh(worst))
-}
-
-// What the operator pays for one target.
-function* costFaults(cost: RatesInput, path: Path, input: ModelInput, exchange: Exchange): Faults {
-  for (const [name, text] of Object.entries(cost))
-    if (parsePrice(text) === undefined) yield invalidField([...path, name], `must be ${USD_WORDS}`)
-  const worst = nanoOf(worstOf(input, costsOf(cost, exchange)))
-  if (worst > COST_MAX) yield invalidField(path, tooHigh(worst))
-}
-
-function worstOf(input: ModelInput, rates: Parameters<typeof worstSum>[2]): bigint {
-  const inputs = input.type === 'embedding' ? EMBEDDING_INPUTS_MAX : 1
-  return worstSum(input.context_length * inputs, (input.max_output_tokens ?? 0) * CHOICES_MAX, rates)
-}
-
-function tooHigh(worst: Nano): string {
-  const most = `${formatCredits(worst)} credits, and ${formatCredits(COST_MAX)} is the most`
-  return `is too high: one request with all of its context and output could cost ${most}`
 }
 
 function taken(name: string): string {

@@ -147,14 +147,32 @@ export const ProviderSchema = Type.Object(
 )
 
 const Usd = Type.String({ pattern: USD, maxLength: 64 })
-const Rates = Type.Object(
+const TOKEN_RATES = {
+  prompt: Usd,
+  completion: Type.Optional(Usd),
+  input_cache_read: Type.Optional(Usd),
+  input_cache_write: Type.Optional(Usd),
+  input_cache_write_1h: Type.Optional(Usd),
+}
+const TIERS_MAX = 8
+const Tier = Type.Object(
   {
-    prompt: Usd,
-    completion: Type.Optional(Usd),
-    input_cache_read: Type.Optional(Usd),
-    input_cache_write: Type.Optional(Usd),
-    input_cache_write_1h: Type.Optional(Usd),
+    above_prompt_tokens: Type.Integer({ ...TOKENS, description: 'Applies to prompts with more tokens than this.' }),
+    ...TOKEN_RATES,
+  },
+  strict,
+)
+export const Rates = Type.Object(
+  {
+    ...TOKEN_RATES,
     request: Type.Optional(Usd),
+    tiers: Type.Optional(
+      Type.Array(Tier, {
+        maxItems: TIERS_MAX,
+        description:
+          'Prices of longer prompts, in ascending order: all tokens of a request have the prices of the last tier that its prompt is long enough for. A price that only the base states applies in a tier too, or the prompt price of the tier if that is higher.',
+      }),
+    ),
   },
   {
     ...strict,
@@ -223,3 +241,5 @@ export const ModelSchema = Type.Object(
 export type ProviderInput = Static<typeof ProviderSchema>
 export type ModelInput = Static<typeof ModelSchema>
 export type RatesInput = Static<typeof Rates>
+export type TierInput = Static<typeof Tier>
+export type TokenRatesInput = Omit<RatesInput, 'request' | 'tiers'>

@@ -3,7 +3,7 @@
 import { BadConfig, NoConfigFile } from '../config/bad-config.ts'
 import { type Config, loadConfig } from '../config/config.ts'
 import { type Credential, PROXY_CREDENTIAL, type Provider } from '../domain/catalog.ts'
-import type { Exchange } from '../domain/credits.ts'
+import type { Exchange } from '../domain/dollars.ts'
 import type { Encryption } from '../lib/encryption.ts'
 import { wordsOf } from '../lib/text.ts'
 import { type Catalog, catalogOf, type LiveCatalog, liveCatalog } from '../route/catalog.ts'

@@ -3,7 +3,7 @@
 import { InvalidDocument, readModel, readProvider } from '../catalog/document.ts'
 import type { ModelDeclaration } from '../catalog/model.ts'
 import type { ProviderDeclaration } from '../catalog/provider.ts'
-import { AT_PAR } from '../domain/credits.ts'
+import { AT_PAR } from '../domain/dollars.ts'
 import { documentOf } from '../domain/list-model.ts'
 import { PRESETS, SDK_PRESETS, type SdkKind } from '../domain/presets.ts'
 import { systemClock } from '../lib/clock.ts'

@@ -5,14 +5,7 @@ import { type Static, Type } from 'typebox'
 import { catalogFaultFinder, first } from '../catalog/document.ts'
 import { type ModelDeclaration, modelOf } from '../catalog/model.ts'
 import { declarationOf, type ProviderDeclaration, providerOf } from '../catalog/provider.ts'
-import {
-  type Faults,
-  modelFaults,
-  modelNameFaults,
-  providerFaults,
-  providerNameFaults,
-  textFaults,
-} from '../catalog/rules.ts'
+import { modelFaults, modelNameFaults, providerFaults, providerNameFaults, textFaults } from '../catalog/rules.ts'
 import {
   Credits,
   FACTOR_WORDS,
@@ -27,7 +20,8 @@ import {
   texts,
 } from '../catalog/schema.ts'
 import type { Provider } from '../domain/catalog.ts'
-import { AT_PAR, type Exchange, parseCredits, parseFactor } from '../domain/credits.ts'
+import { parseCredits } from '../domain/credits.ts'
+import { AT_PAR, type Exchange, parseFactor } from '../domain/dollars.ts'
 import {
   ALLOWLIST_ENTRIES_MAX,
   CONCURRENT_LIMIT_MAX,
@@ -37,7 +31,7 @@ import {
   SCOPES,
 } from '../domain/key.ts'
 import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
-import { type Fault, invalidField, type Path } from '../lib/schema-fault.ts'
+import { type Fault, type Faults, invalidField, type Path } from '../lib/schema-fault.ts'
 import { BadConfig } from './bad-config.ts'
 import { BOUNDS } from './limits.ts'
 import { openYaml } from './yaml.ts'

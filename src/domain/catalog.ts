@@ -1,5 +1,15 @@
 // The catalog's nouns: providers, models with their prices, and the targets that connect them.
-import { formatAtto, formatPrice, type Prices, parseAtto, parsePrice, type Rates, type TargetCost } from './credits.ts'
+import {
+  formatAtto,
+  formatPrice,
+  type Prices,
+  parseAtto,
+  parsePrice,
+  type Rates,
+  type TargetCost,
+  type Tier,
+  type TokenRates,
+} from './credits.ts'
 import { Refusal } from './refusal.ts'
 import type { Strategy } from './routing.ts'
 import { storable } from './usage.ts'
@@ -141,15 +151,35 @@ export const CHOICES_MAX = 8
 // Maximum number of inputs in one request for embeddings, as in OpenAI's API.
 export const EMBEDDING_INPUTS_MAX = 2048
 
-export type WrittenRates = Readonly<Record<string, string>>
+// Prices as text, with the API's field names. A price snapshot is the JSON of one.
+type WrittenTokenRates = {
+  readonly prompt: string
+  readonly completion: string
+  readonly input_cache_read: string
+  readonly input_cache_write: string
+  readonly input_cache_write_1h?: string
+}
+export type WrittenRates = WrittenTokenRates & {
+  readonly request: string
+  readonly tiers?: readonly (WrittenTokenRates & { readonly above_prompt_tokens: number })[]
+}
+
+// Prices as an operator has entered them: in US dollars, and only those that were stated.
+export type EnteredRates = Partial<Omit<WrittenRates, 'tiers'>> & {
+  readonly tiers?: readonly (Partial<WrittenTokenRates> & { readonly above_prompt_tokens: number })[]
+}
 
 // A price snapshot as stored on every row, so that the cost can be recomputed from the row alone.
 export function priceSnapshot(prices: Prices): string {
-  return JSON.stringify(written(prices, formatPrice))
+  return JSON.stringify(writePrices(prices))
 }
 
 export function readPriceSnapshot(snapshot: string): Prices {
   return readWritten(JSON.parse(snapshot), parsePrice)
+}
+
+export function writePrices(prices: Prices): WrittenRates {
+  return written(prices, formatPrice)
 }
 
 // A target's cost as the catalog stores it: the same names, with all decimals.
@@ -161,32 +191,65 @@ export function readCost(cost: WrittenRates): TargetCost {
   return readWritten(cost, parseAtto)
 }
 
-function written<T extends bigint>(rates: Rates<T>, format: (rate: T) => string) {
+function written<T extends bigint>({ tiers, request, ...base }: Rates<T>, format: (rate: T) => string): WrittenRates {
+  return {
+    ...writtenTokens(base, format),
+    request: format(request),
+    ...(tiers === undefined
+      ? {}
+      : {
+          tiers: tiers.map(({ abovePromptTokens, ...rates }) => ({
+            above_prompt_tokens: abovePromptTokens,
+            ...writtenTokens(rates, format),
+          })),
+        }),
+  }
+}
+
+function writtenTokens<T extends bigint>(rates: TokenRates<T>, format: (rate: T) => string): WrittenTokenRates {
   return {
     prompt: format(rates.prompt),
     completion: format(rates.completion),
     input_cache_read: format(rates.cacheRead),
     input_cache_write: format(rates.cacheWrite),
     ...(rates.cacheWrite1h === undefined ? {} : { input_cache_write_1h: format(rates.cacheWrite1h) }),
-    request: format(rates.request),
   }
 }
 
-// A price that cannot be parsed is never treated as zero.
-function readWritten<T extends bigint>(given: WrittenRates, parse: (text: string) => T | undefined): Rates<T> {
-  const read = (name: string): T => {
-    const rate = parse(String(given[name]))
-    if (rate === undefined) throw new Error(`the stored price "${name}" is invalid`)
-    return rate
+type Parse<T> = (text: string) => T | undefined
+
+function readWritten<T extends bigint>({ tiers, request, ...base }: WrittenRates, parse: Parse<T>): Rates<T> {
+  return {
+    ...readTokens(base, parse),
+    request: readRate(request, 'request', parse),
+    ...(tiers === undefined ? {} : { tiers: tiers.map(tier => readTier(tier, parse)) }),
   }
+}
+
+function readTier<T extends bigint>(
+  { above_prompt_tokens: above, ...rates }: NonNullable<WrittenRates['tiers']>[number],
+  parse: Parse<T>,
+): Tier<T> {
+  if (!Number.isSafeInteger(above)) throw new Error('a stored price tier has no bound')
+  return { abovePromptTokens: above, ...readTokens(rates, parse) }
+}
+
+function readTokens<T extends bigint>(given: WrittenTokenRates, parse: Parse<T>): TokenRates<T> {
+  const read = (name: keyof WrittenTokenRates): T => readRate(given[name], name, parse)
   return {
     prompt: read('prompt'),
     completion: read('completion'),
     cacheRead: read('input_cache_read'),
     cacheWrite: read('input_cache_write'),
     ...(given.input_cache_write_1h === undefined ? {} : { cacheWrite1h: read('input_cache_write_1h') }),
-    request: read('request'),
   }
+}
+
+// A price that cannot be parsed is never treated as zero.
+function readRate<T extends bigint>(text: string | undefined, name: string, parse: Parse<T>): T {
+  const rate = parse(String(text))
+  if (rate === undefined) throw new Error(`the stored price "${name}" is invalid`)
+  return rate
 }
 
 // Callers cannot distinguish unknown models from inactive ones.

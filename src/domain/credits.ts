@@ -8,19 +8,29 @@ export type Nano = bigint & { readonly [unit]?: 'nano' }
 // 10⁻¹² credit. Prices per token or per request.
 export type Pico = bigint & { readonly [unit]?: 'pico' }
 // 10⁻¹⁸ credit. The operator's cost per token, not yet rounded.
-type Atto = bigint & { readonly [unit]?: 'atto' }
+export type Atto = bigint & { readonly [unit]?: 'atto' }
 
-// The price of each kind of token and of a request, all in one unit.
-export type Rates<Unit extends bigint = bigint> = {
+// The price of each kind of token, all in one unit.
+export type TokenRates<Unit extends bigint = bigint> = {
   readonly prompt: Unit
   readonly completion: Unit
   readonly cacheRead: Unit
   // Written for five minutes, and for one hour; the latter is absent where it is not offered.
   readonly cacheWrite: Unit
   readonly cacheWrite1h?: Unit
+}
+// What a request costs whose prompt is longer: all of its tokens.
+export type Tier<Unit extends bigint = bigint> = TokenRates<Unit> & { readonly abovePromptTokens: number }
+
+// The price of a request: of its tokens, and its own. Tiers are in ascending order; most models have none.
+export type Rates<Unit extends bigint = bigint> = TokenRates<Unit> & {
   readonly request: Unit
+  readonly tiers?: readonly Tier<Unit>[]
 }
 export type Prices = Rates<Pico>
+// The operator's cost of a target, without markup: every digit of dollars times rate, so that only the sum over a request's
+// tokens is rounded.
+export type TargetCost = Rates<Atto>
 
 export type Tokens = {
   readonly prompt: number
@@ -48,38 +58,75 @@ export function costOf(tokens: Tokens, prices: Prices): Nano {
   return ceilNano(sumOf(tokens, prices))
 }
 
+export function upstreamCostOf(tokens: Tokens, cost: TargetCost): Nano {
+  return nanoOf(sumOf(tokens, cost))
+}
+
 // The only place where tokens become money: the exact sum, in the unit of the rates, to be rounded up once.
 export function sumOf(tokens: Tokens, rates: Rates): bigint {
+  const at = rates.tiers === undefined ? rates : ratesFor(tokens.prompt, rates, rates.tiers)
   const fresh = BigInt(tokens.prompt - tokens.cached - tokens.cacheWrite)
   return (
-    fresh * rates.prompt +
-    BigInt(tokens.cached) * rates.cacheRead +
-    BigInt(tokens.cacheWrite - tokens.cacheWrite1h) * rates.cacheWrite +
-    (tokens.cacheWrite1h === 0 ? 0n : BigInt(tokens.cacheWrite1h) * (rates.cacheWrite1h ?? rates.cacheWrite)) +
-    BigInt(tokens.completion) * rates.completion +
+    fresh * at.prompt +
+    BigInt(tokens.cached) * at.cacheRead +
+    BigInt(tokens.cacheWrite - tokens.cacheWrite1h) * at.cacheWrite +
+    (tokens.cacheWrite1h === 0 ? 0n : BigInt(tokens.cacheWrite1h) * (at.cacheWrite1h ?? at.cacheWrite)) +
+    BigInt(tokens.completion) * at.completion +
     rates.request
   )
 }
 
-// The maximum cost of a prompt including the request's own price, whatever part of it turns out to be cached. Not rounded:
-// rounding happens once, after the output has been added.
-export function worstPrompt(promptTokens: number, prices: Prices): Pico {
-  return BigInt(promptTokens) * highestPromptRate(prices) + prices.request
+// The last tier that the prompt is long enough for; without one, the base.
+function ratesFor(promptTokens: number, base: TokenRates, tiers: readonly Tier[]): TokenRates {
+  let found = base
+  for (const tier of tiers) {
+    if (promptTokens <= tier.abovePromptTokens) break
+    found = tier
+  }
+  return found
 }
 
-// The same with the output, in the unit of the rates.
+// The maximum cost of a prompt of up to this many tokens including the request's own price, in whichever tier it turns out to be
+// and whatever part of it is cached. Not rounded: rounding happens once, after the output has been added.
+export function worstPrompt(promptTokens: number, rates: Rates): bigint {
+  const { tiers } = rates
+  if (tiers === undefined) return BigInt(promptTokens) * highestPromptRate(rates) + rates.request
+  let worst = 0n
+  let at: TokenRates = rates
+  for (const tier of tiers) {
+    if (promptTokens <= tier.abovePromptTokens) break
+    worst = max(worst, BigInt(tier.abovePromptTokens) * highestPromptRate(at))
+    at = tier
+  }
+  return max(worst, BigInt(promptTokens) * highestPromptRate(at)) + rates.request
+}
+
+// The highest price of an output token after a prompt of up to this many tokens.
+export function worstCompletion<Unit extends bigint>(promptTokens: number, { completion, tiers }: Rates<Unit>): Unit {
+  let worst = completion
+  for (const tier of tiers ?? NO_TIERS) {
+    if (promptTokens <= tier.abovePromptTokens) break
+    if (tier.completion > worst) worst = tier.completion as Unit
+  }
+  return worst
+}
+
+const NO_TIERS: readonly Tier[] = []
+
+// Prompt and output together, in the unit of the rates.
 export function worstSum(promptTokens: number, outputTokens: number, rates: Rates): bigint {
-  return BigInt(promptTokens) * highestPromptRate(rates) + BigInt(outputTokens) * rates.completion + rates.request
+  return worstPrompt(promptTokens, rates) + BigInt(outputTokens) * worstCompletion(promptTokens, rates)
 }
 
 // The maximum cost of one request: far above any real one, and small enough that a hundred of them fit into 64 bits.
 export const COST_MAX: Nano = NANO_MAX / 100n
 
-function highestPromptRate(rates: Rates): bigint {
-  let highest = rates.prompt
-  for (const rate of [rates.cacheRead, rates.cacheWrite, rates.cacheWrite1h])
-    if (rate !== undefined && rate > highest) highest = rate
-  return highest
+function highestPromptRate({ prompt, cacheRead, cacheWrite, cacheWrite1h = 0n }: TokenRates): bigint {
+  return max(max(prompt, cacheRead), max(cacheWrite, cacheWrite1h))
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
 }
 
 // How many whole tokens at this price fit into the amount after `base` is deducted.
@@ -93,6 +140,14 @@ export function tokensFor(amount: Nano, base: Pico, price: Pico): number {
 
 export function ceilNano(pico: bigint): Nano {
   return (pico + 999n) / 1000n
+}
+
+export function nanoOf(atto: Atto): Nano {
+  return ceilDiv(atto, 1_000_000_000n)
+}
+
+export function ceilDiv(amount: bigint, by: bigint): bigint {
+  return (amount + by - 1n) / by
 }
 
 // "10", "0.25", "-3.5": at most nine decimals, no exponent, within 64 bits. Anything else is undefined.
@@ -151,49 +206,3 @@ function formatDecimal(amount: bigint, decimals: number): string {
 }
 
 const ZERO = 0x30
-
-// The operator's US dollars are converted to credits exactly: factors are whole millionths, and rounding happens once, upwards.
-// See docs/decisions/prices.md.
-
-// 10⁻⁶ of one.
-export type Factor = bigint
-
-// The number of credits per dollar, and the markup that the caller pays.
-export type Exchange = { readonly creditsPerUsd: Factor; readonly markup: Factor }
-
-const ONE: Factor = 1_000_000n
-export const AT_PAR: Exchange = { creditsPerUsd: ONE, markup: ONE }
-
-const FACTOR_MAX: Factor = 1_000_000n * ONE
-
-// "100", "1.25": above zero, at most six decimals and a million. Anything else is undefined.
-export function parseFactor(text: string): Factor | undefined {
-  const factor = parseDecimal(text, 6)
-  return factor === undefined || factor <= 0n || factor > FACTOR_MAX ? undefined : factor
-}
-
-// The caller's price for an amount in pico-dollars; undefined when it exceeds the maximum price.
-export function priceInCredits(usd: Pico, { creditsPerUsd, markup }: Exchange): Pico | undefined {
-  const price = ceilDiv(usd * creditsPerUsd * markup, ONE * ONE)
-  return price > NANO_MAX ? undefined : price
-}
-
-// The operator's cost of a target, without markup: every digit of dollars times rate, so that only the sum over a request's
-// tokens is rounded.
-export type TargetCost = Rates<Atto>
-
-export function costInCredits(usd: Pico, { creditsPerUsd }: Exchange): Atto {
-  return usd * creditsPerUsd
-}
-
-export function upstreamCostOf(tokens: Tokens, cost: TargetCost): Nano {
-  return nanoOf(sumOf(tokens, cost))
-}
-
-export function nanoOf(atto: Atto): Nano {
-  return ceilDiv(atto, 1_000_000_000n)
-}
-
-function ceilDiv(amount: bigint, by: bigint): bigint {
-  return (amount + by - 1n) / by
-}

@@ -5,7 +5,8 @@ import { ceilNano, type Nano, type Pico, tokensFor } from './credits.ts'
 export type HoldAsk = {
   // Prompt and request price at their maximum, not yet rounded.
   readonly base: Pico
-  // The lowest base that counting the prompt could give; null if it was counted and the base is final.
+  // The lowest base that counting the prompt could give, such that with `outputPrice` it is the lowest cost of one output token;
+  // null if the prompt was counted and the base is final.
   readonly baseAtBest: Pico | null
   // For all choices together, per output token.
   readonly outputPrice: Pico

@@ -1,7 +1,7 @@
 // Converts a model of the price list to the form of the configuration file: floats per million tokens become exact decimals per
 // token, once, through their shortest decimal representation.
 import type { ListedModel } from '../lib/price-list.ts'
-import { formatPrice, type Pico } from './credits.ts'
+import { ceilDiv, formatPrice, type Pico } from './credits.ts'
 
 export type ListedAs = {
   // The catalog's provider that serves it, and the prefix of the model's name there.
@@ -65,10 +65,6 @@ function pricingOf({ dollars }: ListedModel): Readonly<Record<string, string>> {
     ...(cache_read === undefined ? {} : { input_cache_read: perToken(cache_read) }),
     ...(cache_write === undefined ? {} : { input_cache_write: perToken(cache_write) }),
   }
-}
-
-function ceilDiv(amount: bigint, by: bigint): bigint {
-  return (amount + by - 1n) / by
 }
 
 // Data about well-known models that the price list lacks: maximum output, context length where the list has none, and hidden

@@ -1,4 +1,5 @@
 // The usage record as callers and operators see it: API field names, money as decimal strings, times in ISO 8601.
+import type { WrittenRates } from './catalog.ts'
 import { formatCredits } from './credits.ts'
 import type { Considered } from './routing.ts'
 import type { Attempt, Endpoint, Outcome, RowState, UsageRow, UsageSource } from './usage.ts'
@@ -30,7 +31,7 @@ export type UsageObject = {
   readonly reasoning_tokens: number
   readonly usage_source: UsageSource
   readonly price_version: string | null
-  readonly price: PriceObject | null
+  readonly price: WrittenRates | null
   readonly hold: string
   readonly cost: string
   readonly upstream_cost: string | null
@@ -40,15 +41,6 @@ export type UsageObject = {
   readonly client_ip: string
   readonly upstream_id: string | null
   readonly requests: number
-}
-
-export type PriceObject = {
-  readonly prompt: string
-  readonly completion: string
-  readonly input_cache_read: string
-  readonly input_cache_write: string
-  readonly input_cache_write_1h?: string
-  readonly request: string
 }
 
 // Operators also see how the request was routed.
@@ -86,7 +78,7 @@ export function usageObject(row: UsageRow): UsageObject {
     usage_source: row.usageSource,
     price_version: row.priceVersion,
     // The snapshot is already JSON of decimal strings with API field names.
-    price: row.price === null ? null : (JSON.parse(row.price) as PriceObject),
+    price: row.price === null ? null : (JSON.parse(row.price) as WrittenRates),
     hold: formatCredits(row.hold),
     cost: formatCredits(row.cost),
     upstream_cost: row.upstreamCost === null ? null : formatCredits(row.upstreamCost),

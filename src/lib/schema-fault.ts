@@ -11,6 +11,9 @@ export type Fault = {
   readonly problem: string
 }
 
+// In document order.
+export type Faults = Generator<Fault, void, undefined>
+
 // The description of a pattern, as it reads after "must be".
 export type PatternWords = (pattern: string) => string
 

@@ -2,12 +2,14 @@
 // Pure.
 import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
+import type { TokenRates } from '../domain/credits.ts'
+import { promptBound } from '../domain/prompt.ts'
 import type { Reason, RoutingPreferences } from '../domain/routing.ts'
 
 // Why no target of this model may serve; undefined: they may.
 export function unfitModel(model: Model, chat: Chat): Reason | undefined {
   const { preferences } = chat
-  if (isAbove(model, preferences)) return 'above_max_price'
+  if (isAbove(model, chat)) return 'above_max_price'
   if (preferences.requireParameters && !takesAll(model, chat)) return 'unsupported_parameters'
   return undefined
 }
@@ -27,11 +29,21 @@ export function placeAsked(provider: string, { order }: RoutingPreferences): num
   return at < 0 ? order.length : at
 }
 
-function isAbove({ prices }: Model, { maxPrice }: RoutingPreferences): boolean {
-  return (['prompt', 'completion', 'request'] as const).some(name => {
-    const most = maxPrice[name]
-    return most !== undefined && prices[name] > most
-  })
+// Of a price with tiers, all that the prompt may be long enough for.
+function isAbove(model: Model, chat: Chat): boolean {
+  const { maxPrice } = chat.preferences
+  const { prices } = model
+  if (isDearer(prices, maxPrice) || (maxPrice.request !== undefined && prices.request > maxPrice.request)) return true
+  if (prices.tiers === undefined) return false
+  const promptTokens = promptBound(chat, model)
+  return prices.tiers.some(tier => tier.abovePromptTokens < promptTokens && isDearer(tier, maxPrice))
+}
+
+function isDearer({ prompt, completion }: TokenRates, most: RoutingPreferences['maxPrice']): boolean {
+  return (
+    (most.prompt !== undefined && prompt > most.prompt) ||
+    (most.completion !== undefined && completion > most.completion)
+  )
 }
 
 // The parameters that the request uses, by the names that models list.

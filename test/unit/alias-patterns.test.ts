@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InvalidDocument, readModel } from '../../src/catalog/document.ts'
-import { AT_PAR } from '../../src/domain/credits.ts'
+import { AT_PAR } from '../../src/domain/dollars.ts'
 import { catalogOf } from '../../src/route/catalog.ts'
 import { model, provider } from '../support/catalog.ts'
 

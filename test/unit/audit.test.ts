@@ -5,13 +5,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { priceSnapshot } from '../../src/domain/catalog.ts'
+import { priceSnapshot, readPriceSnapshot } from '../../src/domain/catalog.ts'
 import { auditDatabase } from '../../src/store/audit/audit.ts'
 import { lockDataDir } from '../../src/store/sqlite/lock.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 
 const NOW = Date.UTC(2026, 5, 1)
 const PRICE = priceSnapshot({ prompt: 2_000n, completion: 10_000n, cacheRead: 1_000n, cacheWrite: 2_500n, request: 0n })
+
+// The row with a prompt of ten tokens belongs to its tier.
+const TIERED = priceSnapshot({
+  ...readPriceSnapshot(PRICE),
+  tiers: [{ abovePromptTokens: 9, prompt: 3_000n, completion: 10_000n, cacheRead: 1_000n, cacheWrite: 2_500n }],
+})
 
 // 10 credits paid in; one row that costs 60 nano, one open row that holds 500, one that was recovered at 20 and then
 // corrected to 45, one refusal and one free call.
@@ -135,6 +141,12 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
   [
     'cache writes for one hour that are part of no cache write',
     `UPDATE usage SET cache_write_1h_tokens = 1 WHERE request_id = 'r1'`,
+    ['I12'],
+  ],
+  [
+    'a cost of the wrong price tier',
+    `UPDATE usage SET price = '${TIERED}' WHERE request_id = 'r1'; UPDATE price SET model_id = 'n';
+     INSERT INTO price (model_id, version, price, created_at) VALUES ('m', 'v1', '${TIERED}', 1)`,
     ['I12'],
   ],
   ['a cost that the tokens do not explain', `UPDATE usage SET completion_tokens = 5 WHERE request_id = 'r1'`, ['I12']],

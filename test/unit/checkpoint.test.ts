@@ -2,6 +2,7 @@
 // written.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Prices } from '../../src/domain/credits.ts'
 import { keepCheckpoints } from '../../src/settle/checkpoint.ts'
 import { type Held, priceOf } from '../../src/settle/settle.ts'
 import type { Checkpoint, Unmarked } from '../../src/store/contract/store.ts'
@@ -58,6 +59,19 @@ test("the prompt count is the upstream's, else the estimate, and at most the con
   assert.deepEqual([prompt(7), prompt(0), prompt(undefined), prompt(1_000_000)], [7, 10, 10, 1000])
 })
 
+test('a checkpoint is billed at the tier of its prompt', () => {
+  const tier = { abovePromptTokens: 100, ...FREE, prompt: 3000n, completion: 5000n }
+  const it = keeping({ ...FREE, prompt: 1000n, completion: 2000n, tiers: [tier] })
+  const cost = (prompt: number) => {
+    it.seen.usage = { prompt_tokens: prompt, completion_tokens: 10 }
+    it.ring()
+    const last = it.marks.at(-1)
+    return last?.provider === 'p' ? last.cost : undefined
+  }
+
+  assert.deepEqual([cost(100), cost(101)], [120n, 353n])
+})
+
 test('a failed attempt withdraws its checkpoint, once, and only if there is one', () => {
   const it = keeping()
 
@@ -85,17 +99,18 @@ test("a row with a checkpoint at another model's price gets its own price from a
   assert.equal(priceOf(other, it.held).priceVersion, 'w')
 })
 
-function keeping() {
+function keeping(prices: Prices = FREE) {
+  const model = { ...MODEL, prices }
   const marks: (Checkpoint | Unmarked)[] = []
   const held = {
     requestId: 'r',
     chat: { n: 2, promptBytes: 40, media: [] },
-    models: [MODEL],
+    models: [model],
     capTokens: null,
     pricedOtherwise: false,
   } as unknown as Held
   const seen = { usage: undefined as unknown, output: NOTHING }
-  const called = { provider: 'p', model: MODEL as never, at: 0 }
+  const called = { provider: 'p', model: model as never, at: 0 }
   let ring = () => assert.fail('no alarm is set')
   const needs = {
     billing: { checkpoint: (mark: Checkpoint | Unmarked) => void marks.push(mark) },

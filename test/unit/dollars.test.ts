@@ -3,14 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { readCost, writeCost } from '../../src/domain/catalog.ts'
-import {
-  AT_PAR,
-  costInCredits,
-  NANO_MAX,
-  parseFactor,
-  priceInCredits,
-  upstreamCostOf,
-} from '../../src/domain/credits.ts'
+import { NANO_MAX, upstreamCostOf } from '../../src/domain/credits.ts'
+import { AT_PAR, costInCredits, parseFactor, priceInCredits } from '../../src/domain/dollars.ts'
 
 const MILLION = 1_000_000n
 const factor = fc.bigInt({ min: 1n, max: MILLION * MILLION })

@@ -1,9 +1,10 @@
 // The endpoints of the catalog and its objects as JSON Schema. Providers and models are taken as the configuration file has
 // them, by the same schema.
 import { type TProperties, type TSchema, Type } from 'typebox'
-import { ModelSchema, ProviderSchema, Secret, Text, TokenCount } from '../../catalog/schema.ts'
+import { ModelSchema, ProviderSchema, Rates, Secret, Text, TokenCount } from '../../catalog/schema.ts'
 import { MODALITIES, MODEL_TYPES, PROVIDER_APIS, PROVIDER_KINDS } from '../../domain/catalog.ts'
 import { STRATEGIES } from '../../domain/routing.ts'
+import { RatesShape } from '../price-shapes.ts'
 import { CHANGE, CREATE_NAMED, endpoint, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
 import { Time } from './shapes.ts'
 
@@ -46,16 +47,6 @@ export const ProviderShape = Type.Object({
   credentials: Type.Array(CredentialShape),
 })
 
-const Rates = Type.Object({
-  prompt: Type.String(),
-  completion: Type.String(),
-  input_cache_read: Type.String(),
-  input_cache_write: Type.String(),
-  input_cache_write_1h: Type.Optional(Type.String()),
-  request: Type.String(),
-})
-const WrittenRates = Type.Record(Type.String(), Type.String())
-
 export const CatalogModelShape = Type.Object({
   object: Type.Literal('model'),
   id: Type.String(),
@@ -73,16 +64,16 @@ export const CatalogModelShape = Type.Object({
   hidden_reasoning: Type.Boolean(),
   supported_parameters: Texts,
   strategy: Type.Enum([...STRATEGIES]),
-  pricing: Rates,
+  pricing: RatesShape,
   price_version: Type.String(),
-  entered_pricing: nullable(WrittenRates),
+  entered_pricing: nullable(Rates),
   targets: Type.Array(
     Type.Object({
       provider: Type.String(),
       model: Type.String(),
       priority: Count,
       weight: Count,
-      cost: nullable(WrittenRates),
+      cost: nullable(RatesShape),
     }),
   ),
   ...standing,
@@ -115,7 +106,7 @@ export const AppliedShape = Type.Object({
       id: Type.String(),
       change: Type.Enum(['added', 'changed', 'removed']),
       fields: Texts,
-      price: nullable(Type.Object({ before: nullable(WrittenRates), after: WrittenRates })),
+      price: nullable(Type.Object({ before: nullable(RatesShape), after: RatesShape })),
     }),
   ),
   at_next_start: Texts,
@@ -130,8 +121,8 @@ export const ImportShape = Type.Object({
     Type.Object({
       model: Type.String(),
       change: Type.Enum(['new', 'changed', 'same', 'skipped']),
-      before: nullable(Rates),
-      after: nullable(Rates),
+      before: nullable(RatesShape),
+      after: nullable(RatesShape),
       notes: Texts,
     }),
   ),

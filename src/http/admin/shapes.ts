@@ -4,6 +4,7 @@ import { ACCOUNT_STATUSES, KEY_STATUSES, SCOPES } from '../../domain/key.ts'
 import { REASONS } from '../../domain/routing.ts'
 import { ENDPOINTS, OUTCOMES, ROW_STATES, USAGE_SOURCES } from '../../domain/usage.ts'
 import { LEDGER_KINDS } from '../../store/contract/operator.ts'
+import { RatesShape } from '../price-shapes.ts'
 
 const CREDITS_PATTERN = '^-?\\d+(\\.\\d+)?$'
 export const Credits = Type.String({
@@ -120,16 +121,7 @@ export const UsageShape = Type.Object({
   reasoning_tokens: Tokens,
   usage_source: Type.Enum([...USAGE_SOURCES]),
   price_version: nullable(Type.String()),
-  price: nullable(
-    Type.Object({
-      prompt: Type.String(),
-      completion: Type.String(),
-      input_cache_read: Type.String(),
-      input_cache_write: Type.String(),
-      input_cache_write_1h: Type.Optional(Type.String()),
-      request: Type.String(),
-    }),
-  ),
+  price: nullable(RatesShape),
   hold: Credits,
   cost: Credits,
   upstream_cost: nullable(Credits),

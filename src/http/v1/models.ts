@@ -2,8 +2,7 @@
 // version of its API.
 import { hash as digest } from 'node:crypto'
 import type { EndpointRule } from '../../admit/authorize.ts'
-import { type Model, modelNotFound, typeOf } from '../../domain/catalog.ts'
-import { formatPrice } from '../../domain/credits.ts'
+import { type Model, modelNotFound, typeOf, writePrices } from '../../domain/catalog.ts'
 import { isoSecond } from '../../domain/wire-time.ts'
 import type { RequestContext } from '../response.ts'
 import {
@@ -97,14 +96,7 @@ export function modelEntry(model: Model) {
     pricing: {
       currency: 'credits',
       unit: 'token',
-      prompt: formatPrice(model.prices.prompt),
-      completion: formatPrice(model.prices.completion),
-      input_cache_read: formatPrice(model.prices.cacheRead),
-      input_cache_write: formatPrice(model.prices.cacheWrite),
-      ...(model.prices.cacheWrite1h === undefined
-        ? {}
-        : { input_cache_write_1h: formatPrice(model.prices.cacheWrite1h) }),
-      request: formatPrice(model.prices.request),
+      ...writePrices(model.prices),
     },
     price_version: model.priceVersion,
     supported_parameters: model.supportedParameters,

@@ -4,6 +4,7 @@ import { MODEL_TYPES } from '../../domain/catalog.ts'
 import { FINISH_REASONS } from '../../domain/handoff.ts'
 import { REFUSALS } from '../../domain/refusal.ts'
 import { ConsideredShape, Credits, ScopeName, Time, UsageShape } from '../admin/shapes.ts'
+import { RATES } from '../price-shapes.ts'
 
 const nullable = <T extends TSchema>(type: T) => Type.Union([type, Type.Null()])
 const said = (description: string) => ({ description })
@@ -116,8 +117,6 @@ export const EmbeddingsShape = Type.Object({
   metadata: Type.Optional(Metadata),
 })
 
-const Price = Type.String(said('Credits as a decimal string.'))
-
 export const ModelShape = Type.Object({
   id: Type.String(),
   object: Type.Literal('model'),
@@ -139,12 +138,7 @@ export const ModelShape = Type.Object({
   pricing: Type.Object({
     currency: Type.Literal('credits'),
     unit: Type.Literal('token'),
-    prompt: Price,
-    completion: Price,
-    input_cache_read: Price,
-    input_cache_write: Price,
-    input_cache_write_1h: Type.Optional(Price),
-    request: Type.String(said('Credits per request, as a decimal string.')),
+    ...RATES,
   }),
   price_version: Type.String(said('Changes whenever a price does.')),
   supported_parameters: Type.Array(Type.String()),

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
-import { AT_PAR } from '../../../src/domain/credits.ts'
+import { AT_PAR } from '../../../src/domain/dollars.ts'
 import type { Endpoint } from '../../../src/http/admin/endpoint-table.ts'
 import { ADMIN } from '../../../src/http/admin/schemas.ts'
 import { openAdminFixture } from '../../support/admin-fixture.ts'

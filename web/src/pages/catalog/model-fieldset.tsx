@@ -21,8 +21,8 @@ import type { ReactNode } from 'react'
 import { MODALITIES, MODEL_TYPES } from '../../../../src/domain/catalog.ts'
 import type { ModelObject } from '../../api/models.ts'
 import { useProviders } from '../../api/providers.ts'
-import { shiftDecimal } from '../../format/decimals.ts'
-import { currencyOf, type ModelFields, RATES, STRATEGIES } from './model-form.ts'
+import { type ModelFields, STRATEGIES } from './model-form.ts'
+import { PricesFieldset } from './prices-fieldset.tsx'
 
 type Props = {
   readonly form: UseFormReturnType<ModelFields>
@@ -72,7 +72,7 @@ export function ModelFieldset({ form, of: model, isReadOnly }: Props): ReactNode
           {form.values.type === 'chat' ? <OutputSize form={form} /> : <VectorSize form={form} />}
         </SimpleGrid>
         <TextInput label="Description" {...form.getInputProps('description')} />
-        <Prices form={form} of={model} />
+        <PricesFieldset form={form} of={model} />
         <Targets form={form} />
         <Capabilities form={form} />
         <Switch
@@ -120,65 +120,6 @@ function VectorSize({ form }: Pick<Props, 'form'>): ReactNode {
       />
     </>
   )
-}
-
-function Prices({ form, of: model }: Pick<Props, 'form' | 'of'>): ReactNode {
-  const currency = currencyOf(model)
-  const isFixed = currency === 'credits'
-  return (
-    <Fieldset legend={`Prices, ${currency} per million tokens`} p="sm">
-      <SimpleGrid cols={{ base: 2, sm: 3 }} spacing="sm">
-        {ratesOf(form.values).map(([name, label]) => (
-          <TextInput
-            key={name}
-            label={label}
-            inputMode="decimal"
-            placeholder={PLACEHOLDERS[name] ?? ''}
-            disabled={isFixed}
-            {...form.getInputProps(`rates.${name}`)}
-          />
-        ))}
-        <TextInput
-          label="Per request"
-          inputMode="decimal"
-          placeholder="0"
-          disabled={isFixed}
-          {...form.getInputProps('request')}
-        />
-      </SimpleGrid>
-      <Text size="xs" c="dimmed" mt={6}>
-        {isFixed
-          ? 'These are the prices that clients pay, including the markup and exchange rate of the configuration file.'
-          : 'On save, the markup and exchange rate of the configuration file convert these prices to credits.'}
-      </Text>
-      {!isFixed && model !== undefined && (
-        <Text size="xs" c="dimmed">
-          Clients pay, in credits per million tokens: {clientPrices(model)}.
-        </Text>
-      )}
-    </Fieldset>
-  )
-}
-
-const PLACEHOLDERS: Readonly<Record<string, string>> = {
-  input_cache_read: 'as prompt',
-  input_cache_write: 'as prompt',
-  input_cache_write_1h: 'not offered',
-}
-
-// A model that embeds has no completion.
-function ratesOf({ type }: Pick<ModelObject, 'type'>): [keyof typeof RATES, string][] {
-  const all = Object.entries(RATES) as [keyof typeof RATES, string][]
-  return type === 'chat' ? all : all.filter(([name]) => name !== 'completion')
-}
-
-function clientPrices({ pricing, type }: ModelObject): string {
-  return ratesOf({ type })
-    .flatMap(([name, label]) => {
-      const price = pricing[name]
-      return price === undefined ? [] : [`${label.toLowerCase()} ${shiftDecimal(price, 6)}`]
-    })
-    .join(', ')
 }
 
 // Images and files need a token bound, from which the hold is computed, so the two fields belong together.

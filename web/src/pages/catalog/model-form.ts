@@ -20,7 +20,11 @@ export const RATES = {
   input_cache_write: 'Cache write',
   input_cache_write_1h: 'Cache write, 1 h',
 } as const
-type Rate = keyof typeof RATES
+export type Rate = keyof typeof RATES
+
+// Prices of prompts with more tokens.
+export type TierFields = { above_prompt_tokens: number | string; rates: Record<Rate, string> }
+export const TIERS_MAX = 8
 
 export type TargetFields = { provider: string; model: string; priority: number | string; weight: number | string }
 
@@ -42,6 +46,7 @@ export type ModelFields = {
   isActive: boolean
   rates: Record<Rate, string>
   request: string
+  tiers: TierFields[]
   targets: TargetFields[]
 }
 
@@ -62,14 +67,16 @@ export function useModelForm(model?: ModelObject) {
       dimensions: (size, { type }) => (type === 'chat' || Number(size) > 0 ? null : 'Enter the size of the vectors'),
       media_max_tokens: (tokens, { input_modalities }) =>
         input_modalities.length === 0 || Number(tokens) > 0 ? null : 'Required for models that accept images or files',
-      rates: {
-        prompt: price => priceError(price, true),
-        completion: (price, { type }) => priceError(price, type === 'chat'),
-        input_cache_read: price => priceError(price, false),
-        input_cache_write: price => priceError(price, false),
-        input_cache_write_1h: price => priceError(price, false),
-      },
+      rates: RATE_RULES,
       request: price => priceError(price, false),
+      tiers: {
+        above_prompt_tokens: (tokens, { tiers }, path) => {
+          const before = tiers[Number(path.split('.')[1]) - 1]
+          const least = Number(before?.above_prompt_tokens ?? 0)
+          return Number(tokens) > least ? null : `Enter more than ${least} tokens`
+        },
+        rates: RATE_RULES,
+      },
       targets: {
         provider: provider => (provider === '' ? 'Choose a provider' : null),
         model: name => (name.trim() === '' ? 'Enter the upstream model' : null),
@@ -77,6 +84,15 @@ export function useModelForm(model?: ModelObject) {
     },
   })
 }
+
+const optional = (price: string) => priceError(price, false)
+const RATE_RULES = {
+  prompt: (price: string) => priceError(price, true),
+  completion: (price: string, { type }: ModelFields) => priceError(price, type === 'chat'),
+  input_cache_read: optional,
+  input_cache_write: optional,
+  input_cache_write_1h: optional,
+} as const satisfies Record<Rate, unknown>
 
 // Sends changed fields only, so that changes of two operators to different fields are both kept.
 export function documentOf(fields: ModelFields, before?: ModelObject): Document {
@@ -90,9 +106,6 @@ export function documentOf(fields: ModelFields, before?: ModelObject): Document 
 
 function wholeDocument(fields: ModelFields, before?: ModelObject): Document {
   const isEmbedding = fields.type === 'embedding'
-  const own = Object.entries(fields.rates).filter(([name]) => !(isEmbedding && name === 'completion'))
-  const rates = own.map(([name, price]) => [name, shiftDecimal(price, -6)])
-  const request = fields.request.trim() === '' ? undefined : fields.request.trim()
   return {
     id: fields.id.trim(),
     name: orNull(fields.name),
@@ -114,7 +127,7 @@ function wholeDocument(fields: ModelFields, before?: ModelObject): Document {
         : fields.hasHiddenReasoning,
     strategy: fields.strategy,
     status: fields.isActive ? 'active' : 'inactive',
-    pricing: Object.fromEntries([...rates, ['request', request]].filter(([, price]) => price !== undefined)),
+    pricing: pricingOf(fields),
     targets: fields.targets.map(({ provider, model, priority, weight }) => {
       // The form does not show a target's cost, so it is kept.
       const cost = before?.targets.find(each => each.provider === provider && each.model === model)?.cost
@@ -127,6 +140,36 @@ function wholeDocument(fields: ModelFields, before?: ModelObject): Document {
       }
     }),
   }
+}
+
+function pricingOf({ type, rates, request, tiers }: ModelFields): object {
+  if (type === 'embedding') {
+    const { completion: _, ...others } = rates
+    return { ...perToken(others), ...given({ request }) }
+  }
+  const longer = tiers.map(tier => ({
+    above_prompt_tokens: Number(tier.above_prompt_tokens),
+    ...perToken(tier.rates),
+  }))
+  return { ...perToken(rates), ...given({ request }), ...(longer.length === 0 ? {} : { tiers: longer }) }
+}
+
+function perToken(rates: Partial<Record<Rate, string>>): Readonly<Record<string, string>> {
+  const shifted = Object.entries(rates).map(([name, price]) => [name, shiftDecimal(price, -6) ?? ''])
+  return given(Object.fromEntries(shifted))
+}
+
+function given(prices: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const entered = Object.entries(prices).map(([name, price]) => [name, price.trim()])
+  return Object.fromEntries(entered.filter(([, price]) => price !== ''))
+}
+
+export const NO_RATES: Record<Rate, string> = {
+  prompt: '',
+  completion: '',
+  input_cache_read: '',
+  input_cache_write: '',
+  input_cache_write_1h: '',
 }
 
 const EMPTY: ModelFields = {
@@ -145,15 +188,15 @@ const EMPTY: ModelFields = {
   hasHiddenReasoning: false,
   strategy: 'priority',
   isActive: true,
-  rates: { prompt: '', completion: '', input_cache_read: '', input_cache_write: '', input_cache_write_1h: '' },
+  rates: NO_RATES,
   request: '',
+  tiers: [],
   targets: [{ provider: '', model: '', priority: 0, weight: 1 }],
 }
 
 function fieldsOf(model: ModelObject): ModelFields {
   // In the currency of `currencyOf`.
-  const entered: Readonly<Record<string, string | undefined>> = model.entered_pricing ?? model.pricing
-  const million = (rate: Rate) => shiftDecimal(entered[rate] ?? '', 6) ?? ''
+  const { request = '', tiers = [], ...rates } = model.entered_pricing ?? model.pricing
   return {
     id: model.id,
     name: model.name,
@@ -170,14 +213,9 @@ function fieldsOf(model: ModelObject): ModelFields {
     hasHiddenReasoning: model.hidden_reasoning,
     strategy: model.strategy,
     isActive: model.status === 'active',
-    rates: {
-      prompt: million('prompt'),
-      completion: million('completion'),
-      input_cache_read: million('input_cache_read'),
-      input_cache_write: million('input_cache_write'),
-      input_cache_write_1h: million('input_cache_write_1h'),
-    },
-    request: entered.request ?? '',
+    rates: perMillion(rates),
+    request,
+    tiers: tiers.map(({ above_prompt_tokens, ...own }) => ({ above_prompt_tokens, rates: perMillion(own) })),
     targets: model.targets.map(({ provider, model: name, priority, weight }) => ({
       provider,
       model: name,
@@ -185,6 +223,12 @@ function fieldsOf(model: ModelObject): ModelFields {
       weight,
     })),
   }
+}
+
+function perMillion(rates: Partial<Record<Rate, string>>): Record<Rate, string> {
+  const shifted = { ...NO_RATES }
+  for (const name of Object.keys(RATES) as Rate[]) shifted[name] = shiftDecimal(rates[name] ?? '', 6) ?? ''
+  return shifted
 }
 
 function orNull(text: string): string | null {

@@ -18,7 +18,7 @@ const SOURCES = {
 
 export function Bill({ of: row }: { readonly of: UsageRow }): ReactNode {
   const fresh = row.prompt_tokens - row.cached_tokens - row.cache_write_tokens
-  const { price } = row
+  const price = row.price && pricesFor(row.prompt_tokens, row.price)
   return (
     <Panel title="Tokens and cost" about={SOURCES[row.usage_source]} flush>
       <TableFrame label="Tokens and prices" columns={COLUMNS}>
@@ -61,6 +61,12 @@ export function Bill({ of: row }: { readonly of: UsageRow }): ReactNode {
       )}
     </Panel>
   )
+}
+
+// Those of the tier that the prompt was long enough for.
+function pricesFor(promptTokens: number, price: NonNullable<UsageRow['price']>): NonNullable<UsageRow['price']> {
+  const tier = price.tiers?.findLast(({ above_prompt_tokens }) => promptTokens > above_prompt_tokens)
+  return tier === undefined ? price : { ...price, ...tier }
 }
 
 type LineProps = { readonly kind: string; readonly tokens: number; readonly price: string | undefined }
