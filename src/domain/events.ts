@@ -41,11 +41,45 @@ export type EventData = {
   readonly 'provider.unavailable': { readonly provider_id: string; readonly targets: number }
   readonly 'provider.recovered': { readonly provider_id: string; readonly unavailable_since: string }
   readonly 'credential.rejected': { readonly provider_id: string; readonly credential: string }
-  readonly 'webhook.disabled': { readonly webhook_id: string; readonly url: string; readonly failing_since: string }
+  // The host only: the whole URL of an endpoint may be a secret.
+  readonly 'webhook.disabled': {
+    readonly webhook_id: string
+    readonly host: string
+    readonly reason: string
+    readonly failing_since: string | null
+  }
+  // A sample that an operator has sent.
   readonly 'webhook.test': { readonly webhook_id: string; readonly message: string }
 }
 
 export type EventType = keyof EventData
+
+// What a webhook can subscribe to.
+const EVENT_TYPES = [
+  'balance.low',
+  'balance.exhausted',
+  'budget.threshold',
+  'budget.exhausted',
+  'key.created',
+  'key.rotated',
+  'key.grace_ended',
+  'key.revoked',
+  'key.expiring',
+  'credits.added',
+  'provider.unavailable',
+  'provider.recovered',
+  'credential.rejected',
+  'webhook.disabled',
+] as const satisfies readonly Exclude<EventType, 'webhook.test'>[]
+
+// The types that a list of patterns names: a type, all of a group (`key.*`), or all (`*`).
+export function typesOf(patterns: readonly string[]): readonly EventType[] {
+  return EVENT_TYPES.filter(type => patterns.some(pattern => isOf(pattern, type)))
+}
+
+function isOf(pattern: string, type: EventType): boolean {
+  return pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
+}
 
 export type OutboxEvent = {
   readonly [Type in EventType]: {

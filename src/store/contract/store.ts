@@ -7,6 +7,7 @@ import type { Outcome, RequestFacts, UsageSource } from '../../domain/usage.ts'
 import type { CatalogStore } from './catalog.ts'
 import type { Nodes } from './nodes.ts'
 import type { Accounts, Events, Keys, Operators, Sessions, Settings, UsageReports } from './operator.ts'
+import type { Alarms, WebhookQueue, Webhooks } from './webhooks.ts'
 
 export type Store = {
   readonly billing: BillingStore
@@ -19,6 +20,9 @@ export type Store = {
   readonly nodes: Nodes
   readonly operators: Operators
   readonly sessions: Sessions
+  readonly webhooks: Webhooks
+  readonly webhookQueue: WebhookQueue
+  readonly alarms: Alarms
   readonly maintenance: Maintenance
   // Resolves when the store answers; rejects when it is unavailable.
   ping(): Promise<void>

@@ -9,6 +9,7 @@ import type { BillingOp, BillingResult } from '../billing/transitions.ts'
 import type { NodeFacts } from '../contract/nodes.ts'
 import { type Store, StoreUnavailable } from '../contract/store.ts'
 import { findAuthenticatedKeys } from '../sql/key-rows.ts'
+import { raisedCount } from '../sql/outbox.ts'
 import { accountsApart, REPORT_BOUNDS, readApart, sqlRepositories, usageApart } from '../sql/repositories.ts'
 import { postgresBilling } from './billing.ts'
 import { postgresMaintenance } from './maintenance.ts'
@@ -23,6 +24,8 @@ export type PostgresOptions = {
   readonly clock: Clock
   // Called after every batch with its number of operations and duration, for the metrics.
   readonly onCommit?: (ops: number, ms: number) => void
+  // Called when events for webhooks may have been committed.
+  readonly onRaised?: (() => void) | undefined
   readonly bounds?: Partial<CommitBounds>
   // A node that has not swept for this long counts as dead; it sweeps every few seconds.
   readonly leaseMs?: number
@@ -72,9 +75,20 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const facts = options.node ?? { name: owner, version: '', startedAt: clock.now(), inFlight: () => 0 }
   const lease = { owner, leaseMs, facts }
   const { commit } = postgresBilling(hotSql, lease)
+
+  // Others may raise some meanwhile: then it is called once too often.
+  async function thenTell<T>(work: () => Promise<T>): Promise<T> {
+    const before = raisedCount()
+    try {
+      return await work()
+    } finally {
+      if (raisedCount() !== before) options.onRaised?.()
+    }
+  }
+
   async function commitOps(ops: readonly BillingOp[]): Promise<readonly BatchResult<BillingResult>[]> {
     const started = clock.monotonic()
-    const results = await commit(ops)
+    const results = await thenTell(() => commit(ops))
     onCommit?.(ops.length, clock.monotonic() - started)
     return results.map(result => (result.ok ? result : { ok: false, error: unavailable(result.error) }))
   }
@@ -88,9 +102,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 
   return {
     billing: { ...billing, findKey: hash => caller(hash).catch(throwAway) },
-    keys: readApart('keys', orUnavailable(repositories.keys), orUnavailable(lists.keys)),
+    keys: readApart('keys', orUnavailable(repositories.keys, thenTell), orUnavailable(lists.keys)),
     accounts: accountsApart(
-      orUnavailable(repositories.accounts),
+      orUnavailable(repositories.accounts, thenTell),
       orUnavailable(lists.accounts),
       orUnavailable(reports.accounts),
     ),
@@ -99,6 +113,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     nodes: { ...orUnavailable(nodes), withStartupLock: inTurn },
     operators: readApart('operators', orUnavailable(repositories.operators), orUnavailable(lists.operators)),
     sessions: readApart('sessions', orUnavailable(repositories.sessions), orUnavailable(lists.sessions)),
+    webhooks: readApart('webhooks', orUnavailable(repositories.webhooks, thenTell), orUnavailable(lists.webhooks)),
+    webhookQueue: orUnavailable(repositories.webhookQueue, thenTell),
+    alarms: orUnavailable(repositories.alarms, thenTell),
     events: orUnavailable(lists.events),
     usage: orUnavailable(usageApart(lists.usage, reports.usage)),
     maintenance: orUnavailable(postgresMaintenance(owner, repositorySql, reportSql)),
@@ -115,10 +132,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 type Methods = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>
 
 // A database error is never the caller's fault.
-function orUnavailable<Repository extends Methods>(repository: Repository): Repository {
+function orUnavailable<Repository extends Methods>(
+  repository: Repository,
+  around: <T>(work: () => Promise<T>) => Promise<T> = work => work(),
+): Repository {
   const methods = Object.entries(repository).map(([name, method]) => [
     name,
-    (...args: never[]) => method(...args).catch(throwAway),
+    (...args: never[]) => around(() => method(...args)).catch(throwAway),
   ])
   return Object.fromEntries(methods) as Repository
 }

@@ -50,6 +50,7 @@ export const LOCKS = {
   maintenance: 5,
   turn: 6,
   transfers: 7,
+  webhooks: 8,
 } as const satisfies Readonly<Record<Alone, number>> & Readonly<Record<string, number>>
 
 // The arguments of an advisory lock function. Such a lock applies to the whole database, which may contain several installations,
@@ -147,7 +148,7 @@ const BY_KEY_ONLY = `SET enable_seqscan = off; SET enable_hashjoin = off; SET en
   SET plan_cache_mode = force_generic_plan`
 
 function beginning(alone: Alone | undefined): string {
-  const wait = alone === 'catalog' ? '' : `SET LOCAL lock_timeout = ${UPKEEP_WAIT_MS};`
+  const wait = alone === 'catalog' || alone === 'webhooks' ? '' : `SET LOCAL lock_timeout = ${UPKEEP_WAIT_MS};`
   const lock = alone === undefined ? '' : `${wait} SELECT pg_advisory_xact_lock(${lockOf(alone)});`
   return `BEGIN ISOLATION LEVEL READ COMMITTED; ${lock} SELECT ${DATABASE_TIME} AS now`
 }

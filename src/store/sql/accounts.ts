@@ -2,10 +2,11 @@
 // written back.
 import { formatCredits, NANO_MAX } from '../../domain/credits.ts'
 import type { Account, AccountStatus } from '../../domain/key.ts'
-import type { Accounts, Actor, LedgerEntry, LedgerKind, NewCredits } from '../contract/operator.ts'
+import type { Accounts, Actor, LedgerEntry, NewCredits } from '../contract/operator.ts'
 import { containing } from './conditions.ts'
 import { appendEvent } from './events.ts'
 import { ENTRY, listLedger, readEntry } from './ledger.ts'
+import { emit } from './outbox.ts'
 import { searchNewest } from './search.ts'
 import { big, int, page, type Row, type Sql, type Tx, text } from './sql.ts'
 
@@ -89,15 +90,36 @@ async function addCredits(
   if (!(amount > 0n ? await topUp(tx, accountId, amount) : await takeAway(tx, accountId, -amount))) {
     return amount > 0n ? 'too_high' : 'too_low'
   }
-  const kind: LedgerKind = amount > 0n ? 'topup' : 'adjustment'
+  const kind = amount > 0n ? 'topup' : 'adjustment'
   await tx.run(
     `INSERT INTO ledger (account_id, id, kind, amount, note, idempotency_key, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [accountId, id, kind, amount, note, idempotencyKey, tx.now()],
   )
   await appendEvent(tx, actor, `account.${kind}`, accountId, { entry: id, amount: formatCredits(amount), note })
+  await emitAdded(tx, { id, accountId, amount, note, kind })
   return { id, accountId, kind, amount, requestId: null, note, createdAt: tx.now(), charged: null }
 }
+
+async function emitAdded(tx: Tx, { id, accountId, amount, note, kind }: EventEntry): Promise<void> {
+  const row = await tx.get('SELECT name, available FROM account WHERE id = $1', [accountId])
+  await emit(tx, {
+    type: 'credits.added',
+    accountId,
+    once: null,
+    data: {
+      account_id: accountId,
+      account_name: text(row?.name),
+      entry_id: id,
+      kind,
+      amount: formatCredits(amount),
+      available: formatCredits(big(row?.available)),
+      note,
+    },
+  })
+}
+
+type EventEntry = Pick<NewCredits, 'id' | 'accountId' | 'amount' | 'note'> & { readonly kind: 'topup' | 'adjustment' }
 
 // Debts first. Held credits count towards the maximum, since all may be released. The maximum is computed here so that no sum in
 // SQL exceeds 64 bits.

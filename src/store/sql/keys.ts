@@ -3,6 +3,7 @@
 import { DAY_MS, dayOf, GRACE_MS, type KeyControls, keyStatus, SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
 import type { Actor, Keys, NewKey, NewSecret } from '../contract/operator.ts'
 import { appendEvent, SYSTEM } from './events.ts'
+import { announceExpiries, emitCreated, emitGraceEnded, emitRevoked, emitRotated } from './key-events.ts'
 import { listKeys, readKeyById } from './key-rows.ts'
 import { int, type Param, type Row, type Sql, type Tx, text } from './sql.ts'
 
@@ -30,12 +31,15 @@ export function sqlKeys(sql: Sql): Keys {
     endGrace: (id, last4, actor) =>
       sql.transaction(async tx => {
         if (!(await lock(tx, id))) return undefined
-        const ended = await tx.run(
+        const ended = await tx.all(
           `UPDATE secret SET ended_at = $1 WHERE key_id = $2 AND ended_at IS NULL AND grace_expires_at IS NOT NULL
-           ${last4 === undefined ? '' : 'AND last4 = $3'}`,
+           ${last4 === undefined ? '' : 'AND last4 = $3'} RETURNING last4`,
           last4 === undefined ? [tx.now(), id] : [tx.now(), id, last4],
         )
-        if (ended > 0) await record(tx, id, actor, 'key.end_grace', last4 === undefined ? {} : { last4 })
+        if (ended.length > 0) {
+          await record(tx, id, actor, 'key.end_grace', last4 === undefined ? {} : { last4 })
+          await emitGraceEnded(tx, id, last4sOf(ended))
+        }
         return readKeyById(tx, id)
       }),
 
@@ -46,6 +50,7 @@ export function sqlKeys(sql: Sql): Keys {
         if ((await tx.run('UPDATE api_key SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL', [now, id])) > 0) {
           await tx.run('UPDATE secret SET ended_at = $1 WHERE key_id = $2 AND ended_at IS NULL', [now, id])
           await record(tx, id, actor, 'key.revoke')
+          await emitRevoked(tx, (await readKeyById(tx, id))!, actor)
         }
         if (abortStreams) await appendEvent(tx, actor, ABORT_STREAMS, id)
         return readKeyById(tx, id)
@@ -61,7 +66,11 @@ export function sqlKeys(sql: Sql): Keys {
         return readKeyById(tx, id)
       }),
 
-    markEnds: () => sql.transaction(tx => writeEnds(tx)),
+    markEnds: () =>
+      sql.transaction(async tx => {
+        await announceExpiries(tx)
+        return writeEnds(tx)
+      }),
   }
 }
 
@@ -83,7 +92,9 @@ async function create(tx: Tx, input: NewKey, actor: Actor) {
   await tx.run('INSERT INTO key_balance (key_id) VALUES ($1)', [id])
   await addSecret(tx, id, secret)
   await appendEvent(tx, actor, 'key.create', id, { accountId, ...controls })
-  return (await readKeyById(tx, id))!
+  const made = (await readKeyById(tx, id))!
+  await emitCreated(tx, made, actor)
+  return made
 }
 
 async function rotate(tx: Tx, id: string, next: NewSecret, actor: Actor) {
@@ -102,7 +113,9 @@ async function rotate(tx: Tx, id: string, next: NewSecret, actor: Actor) {
   )
   await addSecret(tx, id, next)
   await record(tx, id, actor, 'key.rotate', { last4: next.last4 })
-  return (await readKeyById(tx, id))!
+  const rotated = (await readKeyById(tx, id))!
+  await emitRotated(tx, rotated, tx.now() + GRACE_MS, actor)
+  return rotated
 }
 
 // Whether the key exists. Its row is locked for the rest of the transaction, and passed ends are stored before anything is
@@ -150,6 +163,7 @@ function columnsOf(controls: Partial<KeyControls>): readonly (readonly [string, 
     ['expires_at', controls.expiresAt],
     // A new expiry means that the key is valid again.
     ['expired_at', controls.expiresAt === undefined ? undefined : null],
+    ['expiry_announced', controls.expiresAt === undefined ? undefined : null],
   ]
   return columns.filter((column): column is readonly [string, Param] => column[1] !== undefined)
 }
@@ -167,7 +181,7 @@ async function writeEnds(tx: Tx, keyId?: string): Promise<readonly string[]> {
     `UPDATE secret SET ended_at = grace_expires_at WHERE hash IN (
        SELECT hash FROM secret WHERE grace_expires_at <= $1 AND ended_at IS NULL ${keyId === undefined ? '' : 'AND key_id = $2'}
        ORDER BY grace_expires_at LIMIT ${ENDS_MAX}) AND ended_at IS NULL
-     RETURNING key_id AS id`,
+     RETURNING key_id AS id, last4`,
     params,
   )
   const due = await tx.all(
@@ -182,7 +196,10 @@ async function writeEnds(tx: Tx, keyId?: string): Promise<readonly string[]> {
     const expires =
       'UPDATE api_key SET expired_at = expires_at WHERE id = $2 AND expires_at <= $1 AND expired_at IS NULL'
     const isExpired = (await tx.run(expires, [tx.now(), id])) > 0
-    if (ofSecrets.has(id)) await appendEvent(tx, SYSTEM, 'key.grace_passed', id)
+    if (ofSecrets.has(id)) {
+      await appendEvent(tx, SYSTEM, 'key.grace_passed', id)
+      await emitGraceEnded(tx, id, last4sOf(ended.filter(row => text(row.id) === id)))
+    }
     if (isExpired) await appendEvent(tx, SYSTEM, 'key.expire', id)
     if (!isExpired && !ofSecrets.has(id) && !revived.has(id)) continue
     await bumpVersion(tx, id)
@@ -217,6 +234,10 @@ async function undoWrongEnds(tx: Tx, keyId: string | undefined): Promise<readonl
 // With every change of a key or of one of its secrets: reservations on every node then find its cached record stale.
 async function bumpVersion(tx: Tx, keyId: string): Promise<void> {
   await tx.run('UPDATE api_key SET version = version + 1 WHERE id = $1', [keyId])
+}
+
+function last4sOf(rows: readonly Row[]): readonly string[] {
+  return rows.map(row => text(row.last4)).sort()
 }
 
 function idsOf(rows: readonly Row[]): readonly string[] {

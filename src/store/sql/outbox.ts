@@ -6,6 +6,12 @@ import { timePrefix } from './time-order.ts'
 
 export const OUTBOX_COLUMNS = 'id, once, type, account_id, created_at, data'
 
+// How many were raised in this process, also by transactions that were rolled back: who sees it change may have something to
+// deliver.
+let raised = 0
+
+export const raisedCount = () => raised
+
 export async function emit(tx: Tx, event: OutboxEvent): Promise<void> {
   await tx.run(`INSERT INTO outbox (${OUTBOX_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (once) DO NOTHING`, [
     eventIdAt(tx.now()),
@@ -26,6 +32,7 @@ let last = { at: 0, count: 0 }
 // A UUIDv7 whose bits after the time count the events of a millisecond: the ids of one process sort in the order in which they
 // were made, except that a clock that was set back is followed.
 export function eventIdAt(at: number): string {
+  raised += 1
   if (at > last.at || at < last.at - OVERLAP_MS) last = { at, count: 0 }
   else if (last.count < COUNT_MAX) last = { at: last.at, count: last.count + 1 }
   else last = { at: last.at + 1, count: 0 }

@@ -12,10 +12,23 @@ import { sqlSettings } from './settings.ts'
 import type { Sql } from './sql.ts'
 import { type Hours, sqlHours } from './usage/hours.ts'
 import { sqlUsage } from './usage/usage.ts'
+import { sqlAlarms } from './webhooks/alarms.ts'
+import { sqlWebhookQueue } from './webhooks/queue.ts'
+import { sqlWebhooks } from './webhooks/webhooks.ts'
 
 export type Repositories = Pick<
   Store,
-  'keys' | 'accounts' | 'usage' | 'catalog' | 'events' | 'settings' | 'operators' | 'sessions'
+  | 'keys'
+  | 'accounts'
+  | 'usage'
+  | 'catalog'
+  | 'events'
+  | 'settings'
+  | 'operators'
+  | 'sessions'
+  | 'webhooks'
+  | 'webhookQueue'
+  | 'alarms'
 > & { readonly hours: Hours; readonly retention: Retention }
 
 export function sqlRepositories(sql: Sql): Repositories {
@@ -28,6 +41,9 @@ export function sqlRepositories(sql: Sql): Repositories {
     settings: sqlSettings(sql),
     operators: sqlOperators(sql),
     sessions: sqlSessions(sql),
+    webhooks: sqlWebhooks(sql),
+    webhookQueue: sqlWebhookQueue(sql),
+    alarms: sqlAlarms(sql),
     hours: sqlHours(sql),
     retention: sqlRetention(sql),
   }
@@ -54,6 +70,7 @@ const READS = {
   catalog: ['provider', 'providers', 'model', 'models'],
   operators: ['get', 'list'],
   sessions: ['list'],
+  webhooks: ['get', 'list', 'deliveries'],
 } as const satisfies ReadMethods
 
 export function readApart<Name extends keyof typeof READS>(

@@ -22,8 +22,8 @@ export type Tx = Omit<Sql, 'transaction'>
 
 // The catalog is decided on as a whole: names are unique over models and aliases, and their number is limited. Hours are claimed
 // while no billing batch is running that does not know of the claim. Partitions are created and dropped by one node at a time,
-// which gives up soon where the table is in use.
-export type Alone = 'catalog' | 'hours' | 'partitions'
+// which gives up soon where the table is in use. Deliveries of webhooks are created in one order.
+export type Alone = 'catalog' | 'hours' | 'partitions' | 'webhooks'
 
 export function text(value: Row[string] | undefined): string {
   return typeof value === 'string' ? value : String(value ?? '')

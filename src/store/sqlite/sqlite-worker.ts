@@ -9,6 +9,7 @@ import { type FailpointAction, failpoints } from '../../lib/failpoint.ts'
 import { threadData } from '../../lib/thread.ts'
 import { type FlatBatch, packResults, unpackOps } from '../billing/batch-codec.ts'
 import { findAuthenticatedKey } from '../sql/key-rows.ts'
+import { raisedCount } from '../sql/outbox.ts'
 import { type Repositories, sqlRepositories } from '../sql/repositories.ts'
 import type { Sql } from '../sql/sql.ts'
 import { sqliteBilling } from './billing.ts'
@@ -33,6 +34,8 @@ export type Request =
   | { readonly close: true }
 // Without an id: not an answer.
 export type Warning = { readonly warning: string }
+// Events for webhooks may have been committed.
+export type Raised = { readonly raised: true }
 export type Response = { readonly id: number } & (
   | { readonly value: unknown; readonly ms: number }
   | { readonly error: string }
@@ -75,6 +78,7 @@ const repositoriesFor = () => {
 
 port.on('message', async ({ id, request }: Message) => {
   const started = systemClock.monotonic()
+  const before = raisedCount()
   try {
     // Billing operations are answered at once; all others wait only for their own promises.
     const value = 'ops' in request ? commitOps(request.ops) : await answer(request)
@@ -85,6 +89,7 @@ port.on('message', async ({ id, request }: Message) => {
       error: error instanceof Error ? error.message : String(error),
     } satisfies Response)
   }
+  if (raisedCount() !== before) port.postMessage({ raised: true } satisfies Raised)
   if ('close' in request) port.close()
 })
 port.postMessage({ id: 0, value: 'open', ms: 0 } satisfies Response)

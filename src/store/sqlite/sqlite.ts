@@ -18,13 +18,15 @@ import {
   usageApart,
 } from '../sql/repositories.ts'
 import { dropHours, retentionClock } from '../sql/retention.ts'
-import type { Message, Request, Response, Warning, WorkerSetup } from './sqlite-worker.ts'
+import type { Message, Raised, Request, Response, Warning, WorkerSetup } from './sqlite-worker.ts'
 
 export type SqliteOptions = {
   readonly path: string
   readonly owner: string
   // Called after every batch with its number of operations and duration, for the metrics.
   readonly onCommit?: (ops: number, ms: number) => void
+  // Called when events for webhooks may have been committed.
+  readonly onRaised?: (() => void) | undefined
   // What an operator should know.
   readonly onWarning?: (warning: string) => void
   readonly bounds?: Partial<CommitBounds>
@@ -41,7 +43,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     throw error
   }
   const setup = { path: options.path, owner: options.owner, readOnly: false, failpoints: options.failpoints }
-  const writer = await openThread(setup, died, options.onWarning)
+  const writer = await openThread(setup, died, options)
   // Two read-only threads: a list or a lookup never waits for a sum over a month, and neither waits for the writer.
   const reading = { open: openReader, bounds: options.reports ?? REPORT_BOUNDS }
   const lists = sqliteReader(reading)
@@ -89,6 +91,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     nodes: onlyNode(options),
     operators: readApart('operators', repository('operators', writer.ask), repository('operators', lists.ask)),
     sessions: readApart('sessions', repository('sessions', writer.ask), repository('sessions', lists.ask)),
+    webhooks: readApart('webhooks', repository('webhooks', writer.ask), repository('webhooks', lists.ask)),
+    webhookQueue: repository('webhookQueue', writer.ask),
+    alarms: repository('alarms', writer.ask),
     events: repository('events', lists.ask),
     usage: usageApart(repository('usage', lists.ask), repository('usage', reports.ask)),
     maintenance: sqliteMaintenance(),
@@ -214,7 +219,7 @@ type Thread = {
 async function openThread(
   setup: WorkerSetup,
   onDeath: (error: Error) => void,
-  onWarning: (warning: string) => void = () => {},
+  { onWarning, onRaised }: Pick<SqliteOptions, 'onWarning' | 'onRaised'> = {},
 ): Promise<Thread> {
   const worker = startThread('./sqlite-worker', import.meta.url, setup, { youngMb: 8 })
   // A reader answers in order of completion; 0 is the thread's own opening.
@@ -223,8 +228,9 @@ async function openThread(
   let dead: Error | undefined
 
   const opened = new Promise<ThreadReply>((resolve, reject) => waiting.set(0, { resolve, reject }))
-  worker.on('message', (response: Response | Warning) => {
-    if ('warning' in response) return onWarning(response.warning)
+  worker.on('message', (response: Response | Warning | Raised) => {
+    if ('warning' in response) return onWarning?.(response.warning)
+    if ('raised' in response) return onRaised?.()
     const waiter = waiting.get(response.id)
     waiting.delete(response.id)
     if ('error' in response) waiter?.reject(new StoreUnavailable(response.error))

@@ -1,0 +1,192 @@
+// The queue of webhooks in SQL: events become deliveries, endpoints are leased to one node at a time, and results are stored.
+import { type EventType, typesOf } from '../../../domain/events.ts'
+import type { Webhook } from '../../../domain/webhook.ts'
+import type {
+  Attempt,
+  ClaimAsk,
+  Claimed,
+  DeliveryReport,
+  WaitingDelivery,
+  WebhookQueue,
+} from '../../contract/webhooks.ts'
+import { int, type Row, type Sql, type Tx, text, textOrNull } from '../sql.ts'
+import { disable } from './disable.ts'
+import {
+  DELIVERIES,
+  DELIVERY_COLUMNS,
+  inChunks,
+  insertDeliveries,
+  type NewDelivery,
+  readDelivery,
+  readWebhook,
+  WEBHOOK_COLUMNS,
+} from './rows.ts'
+import { tidyWebhooks } from './tidy.ts'
+
+// How soon an endpoint is looked at again that another node is delivering to: its lease may end any moment.
+const LEASED_ELSEWHERE_MS = 500
+
+export function sqlWebhookQueue(sql: Sql): WebhookQueue {
+  return {
+    async fanOut(eventsMax) {
+      if ((await sql.get('SELECT 1 AS one FROM outbox WHERE fanned_out = 0 LIMIT 1')) === undefined) return 0
+      // One node at a time: two would mix the order.
+      return sql.transaction(tx => fanOut(tx, eventsMax), 'webhooks')
+    },
+    claim: ask => claim(sql, ask),
+    report: report => sql.transaction(tx => book(tx, report)),
+    async release(webhookId, owner) {
+      await sql.run(`${RELEASE} WHERE id = $1 AND owner = $2`, [webhookId, owner])
+    },
+    tidy: bounds => tidyWebhooks(sql, bounds),
+  }
+}
+
+const RELEASE = 'UPDATE webhook SET owner = NULL, leased_until = NULL'
+
+// By whether they have been fanned out, not by their ids: the transaction of an earlier event may commit after that of a later one.
+async function fanOut(tx: Tx, eventsMax: number): Promise<number> {
+  const events = await tx.all('SELECT id, type, account_id FROM outbox WHERE fanned_out = 0 ORDER BY id LIMIT $1', [
+    eventsMax,
+  ])
+  const rows = await tx.all('SELECT id, events, account_id FROM webhook WHERE enabled = 1 ORDER BY id')
+  const webhooks = rows.map(row => ({
+    id: text(row.id),
+    accountId: textOrNull(row.account_id),
+    types: new Set<string>(typesOf(JSON.parse(text(row.events)) as string[]) satisfies readonly EventType[]),
+  }))
+  const deliveries: NewDelivery[] = []
+  for (const event of events) {
+    for (const { id, accountId, types } of webhooks) {
+      const isMeant = types.has(text(event.type)) && (accountId === null || accountId === event.account_id)
+      if (isMeant) deliveries.push({ webhookId: id, eventId: text(event.id) })
+    }
+  }
+  if (deliveries.length > 0) await insertDeliveries(tx, deliveries)
+  await inChunks(
+    events.map(row => text(row.id)),
+    async ids => {
+      await tx.run(`UPDATE outbox SET fanned_out = 1 WHERE id IN (${ids.map((_, i) => `$${i + 1}`).join(', ')})`, ids)
+    },
+  )
+  return events.length
+}
+
+const WAITS = `enabled = 1 AND EXISTS (SELECT 1 FROM webhook_delivery d
+  WHERE d.webhook_id = webhook.id AND d.status = 'pending' AND d.id > webhook.resumed_after)`
+
+async function claim(sql: Sql, { owner, leaseMs, max, except }: ClaimAsk): Promise<Claimed> {
+  // There are few, and a page of them costs less than two questions.
+  const rows = await sql.all(
+    `SELECT id, owner, leased_until, retry_at, CASE WHEN ${WAITS} THEN 1 ELSE 0 END AS waits
+     FROM webhook ORDER BY claimed_at, id`,
+  )
+  const now = sql.now()
+  const waits = rows.filter(row => int(row.waits) === 1 && !except.includes(text(row.id)))
+  const due = waits.filter(row => isFree(row, owner, now) && int(row.retry_at) <= now).slice(0, max)
+  const later = waits.filter(row => !due.includes(row)).map(row => soonest(row, owner, now))
+  const webhooks: Webhook[] = []
+  if (due.length > 0) {
+    await sql.transaction(async tx => {
+      webhooks.length = 0
+      for (const row of due) webhooks.push(...(await lease(tx, text(row.id), owner, leaseMs)))
+    })
+  }
+  if (webhooks.length < due.length) later.push(LEASED_ELSEWHERE_MS)
+  return { webhooks, againInMs: later.length === 0 ? null : Math.min(...later), count: rows.length }
+}
+
+function isFree(row: Row, owner: string, now: number): boolean {
+  return row.owner === null || text(row.owner) === owner || int(row.leased_until) <= now
+}
+
+function soonest(row: Row, owner: string, now: number): number {
+  return isFree(row, owner, now) ? Math.max(int(row.retry_at) - now, 0) : LEASED_ELSEWHERE_MS
+}
+
+// Of two nodes that try, the second finds it leased.
+async function lease(tx: Tx, id: string, owner: string, leaseMs: number): Promise<readonly Webhook[]> {
+  const rows = await tx.all(
+    `UPDATE webhook SET owner = $1, leased_until = $2, claimed_at = $3 WHERE id = $4 AND enabled = 1
+       AND (owner IS NULL OR owner = $1 OR leased_until <= $3) AND (retry_at IS NULL OR retry_at <= $3)
+     RETURNING ${WEBHOOK_COLUMNS}`,
+    [owner, tx.now() + leaseMs, tx.now(), id],
+  )
+  return rows.map(readWebhook)
+}
+
+// The row of the webhook is locked first. What was sent is stored even if the lease was lost meanwhile.
+async function book(tx: Tx, report: DeliveryReport): Promise<readonly WaitingDelivery[]> {
+  const { webhookId: id, owner, leaseMs, attempts, nextMax } = report
+  const row = await tx.get(
+    `UPDATE webhook SET leased_until = $1 WHERE id = $2 AND owner = $3 AND enabled = 1
+     RETURNING ${WEBHOOK_COLUMNS}, resumed_after`,
+    [tx.now() + leaseMs, id, owner],
+  )
+  for (const attempt of attempts) await bookAttempt(tx, id, attempt)
+  if (row === undefined) return []
+  const failed = attempts.find(({ error }) => error !== null)
+  if (failed !== undefined) {
+    await bookFailure(tx, readWebhook(row), failed, report)
+    return []
+  }
+  if (attempts.length > 0 && (row.failing_since !== null || row.retry_at !== null))
+    await tx.run('UPDATE webhook SET failing_since = NULL, retry_at = NULL WHERE id = $1', [id])
+  const next = nextMax === 0 ? [] : await nextOf(tx, id, text(row.resumed_after), nextMax)
+  if (next.length === 0) await tx.run(`${RELEASE} WHERE id = $1`, [id])
+  return next
+}
+
+async function bookAttempt(tx: Tx, webhookId: string, { deliveryId, responseStatus, error, durationMs }: Attempt) {
+  const isDone = error === null
+  await tx.run(
+    `UPDATE webhook_delivery SET status = $1, attempts = attempts + 1, response_status = $2, error = $3, attempted_at = $4,
+       duration_ms = $5, finished_at = $6 WHERE id = $7 AND webhook_id = $8 AND status = 'pending'`,
+    [
+      isDone ? 'delivered' : 'pending',
+      responseStatus,
+      error,
+      tx.now(),
+      durationMs,
+      isDone ? tx.now() : null,
+      deliveryId,
+      webhookId,
+    ],
+  )
+}
+
+async function bookFailure(tx: Tx, webhook: Webhook, { deliveryId }: Attempt, report: DeliveryReport): Promise<void> {
+  const { retryInMs, giveUpAfterMs, isGone } = report
+  const since = webhook.failingSince ?? tx.now()
+  if (isGone || tx.now() - since >= giveUpAfterMs) {
+    const ends = [tx.now(), deliveryId]
+    await tx.run(
+      `UPDATE webhook_delivery SET status = 'failed', finished_at = $1 WHERE id = $2 AND status = 'pending'`,
+      ends,
+    )
+    await disable(tx, webhook, since, isGone ? 'the endpoint answered 410 Gone' : 'the endpoint failed for too long')
+    return
+  }
+  await tx.run(`${RELEASE}, failing_since = $1, retry_at = $2 WHERE id = $3`, [since, tx.now() + retryInMs, webhook.id])
+}
+
+// An event that was deleted cannot be sent.
+async function nextOf(tx: Tx, id: string, after: string, max: number): Promise<readonly WaitingDelivery[]> {
+  const rows = await tx.all(
+    `SELECT ${DELIVERY_COLUMNS} FROM ${DELIVERIES}
+     WHERE d.webhook_id = $1 AND d.status = 'pending' AND d.id > $2 ORDER BY d.id LIMIT $3`,
+    [id, after, max],
+  )
+  const next: WaitingDelivery[] = []
+  for (const { id: deliveryId, attempts, event } of rows.map(readDelivery)) {
+    if (event !== null) next.push({ id: deliveryId, attempts, event })
+    else
+      await tx.run(`UPDATE webhook_delivery SET status = 'canceled', error = $1, finished_at = $2 WHERE id = $3`, [
+        'the event is no longer stored',
+        tx.now(),
+        deliveryId,
+      ])
+  }
+  // All of them were gone: the next call finds what follows.
+  return next
+}
