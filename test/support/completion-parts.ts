@@ -158,3 +158,40 @@ function withUsageText(plan: Plan, value: object): string {
   const text = JSON.stringify(value)
   return plan.usageText === undefined ? text : text.replace(`"${USAGE_TEXT_MARK}"`, () => plan.usageText ?? '')
 }
+
+// What the other dialects read of a chat's frames and answers.
+export type ChatUsage = {
+  readonly prompt_tokens?: number
+  readonly completion_tokens?: number
+  readonly [field: string]: unknown
+}
+export type CalledTool = {
+  readonly id: string
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+export type Spoken = {
+  readonly content?: string | null
+  readonly reasoning_content?: string
+  readonly tool_calls?: readonly CalledTool[]
+}
+export type ChatFrame = {
+  readonly model: string
+  readonly usage?: ChatUsage | null
+  readonly choices: readonly { readonly delta: Spoken; readonly finish_reason: string | null }[]
+}
+
+export function readCompletion(text: string) {
+  const { model, choices, usage } = JSON.parse(text) as {
+    readonly model: string
+    readonly usage?: ChatUsage
+    readonly choices: readonly [{ readonly message: Spoken; readonly finish_reason: string }]
+  }
+  const [{ message, finish_reason: finish }] = choices
+  const { content, reasoning_content: thought, tool_calls: calls = [] } = message
+  return { model, usage, finish, content, thought, calls }
+}
+
+// Several events in one piece: the journal counts a piece as one chunk.
+export function framed(events: readonly object[]): string {
+  return events.map(event => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
+}

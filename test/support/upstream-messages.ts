@@ -1,27 +1,14 @@
 // The scripted upstream in Anthropic's dialect: the same plan, with each frame of a chat written as events of Messages.
-import type { Piece } from './completion-parts.ts'
+import { type ChatFrame, type ChatUsage, framed, type Piece, readCompletion, type Spoken } from './completion-parts.ts'
 
 export const MESSAGE_ID = 'msg_upstream_id_canary'
-
-type Usage = { readonly prompt_tokens?: number; readonly completion_tokens?: number; readonly [field: string]: unknown }
-type Delta = {
-  readonly content?: string | null
-  readonly reasoning_content?: string
-  readonly tool_calls?: readonly ToolCall[]
-}
-type ToolCall = { readonly id: string; readonly function: { readonly name: string; readonly arguments: string } }
-type Frame = {
-  readonly model: string
-  readonly usage?: Usage | null
-  readonly choices: readonly { readonly delta: Delta; readonly finish_reason: string | null }[]
-}
 
 export function* messagePieces(pieces: Iterable<Piece>, promptTokens: number): Generator<Piece> {
   let started = false
   let blocks = 0
   let open: string | undefined
   let stopReason: string | null = null
-  let usage: Usage | undefined
+  let usage: ChatUsage | undefined
   const stop = () => (open === undefined ? [] : [{ type: 'content_block_stop', index: blocks - 1 }])
 
   function begin(kind: string, block: object): object[] {
@@ -33,7 +20,7 @@ export function* messagePieces(pieces: Iterable<Piece>, promptTokens: number): G
   }
   const delta = (fields: object) => ({ type: 'content_block_delta', index: blocks - 1, delta: fields })
 
-  function eventsOf({ content, reasoning_content: thought, tool_calls: calls = [] }: Delta): object[] {
+  function eventsOf({ content, reasoning_content: thought, tool_calls: calls = [] }: Spoken): object[] {
     const events: object[] = []
     if (thought)
       events.push(
@@ -49,7 +36,7 @@ export function* messagePieces(pieces: Iterable<Piece>, promptTokens: number): G
   }
 
   for (const { json, produces } of pieces) {
-    const frame = JSON.parse(json) as Frame
+    const frame = JSON.parse(json) as ChatFrame
     if (!started) {
       started = true
       const input = { input_tokens: promptTokens, output_tokens: 1 }
@@ -68,13 +55,7 @@ export function* messagePieces(pieces: Iterable<Piece>, promptTokens: number): G
 }
 
 export function messageText(completion: string): string {
-  const { model, choices, usage } = JSON.parse(completion) as {
-    readonly model: string
-    readonly usage?: Usage
-    readonly choices: readonly [{ readonly message: Delta; readonly finish_reason: string }]
-  }
-  const [{ message, finish_reason: finish }] = choices
-  const { content, reasoning_content: thought, tool_calls: calls = [] } = message
+  const { model, usage, finish, content, thought, calls } = readCompletion(completion)
   return JSON.stringify({
     id: MESSAGE_ID,
     type: 'message',
@@ -102,16 +83,11 @@ const STOP_REASONS: Readonly<Record<string, string>> = {
   tool_calls: 'tool_use',
 }
 
-function own(usage: Usage | undefined): object {
+function own(usage: ChatUsage | undefined): object {
   if (usage === undefined) return {}
   const { prompt_tokens: input, completion_tokens: output } = usage
   return {
     ...(input === undefined ? {} : { input_tokens: input }),
     ...(output === undefined ? {} : { output_tokens: output }),
   }
-}
-
-// Several events in one piece: the journal counts a piece as one chunk.
-function framed(events: readonly object[]): string {
-  return events.map(event => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
 }

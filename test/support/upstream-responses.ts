@@ -1,21 +1,16 @@
 // The scripted upstream in the dialect of OpenAI's Responses API: the same plan, with each frame of a chat written as events of
 // a response.
-import type { Piece } from './completion-parts.ts'
+import {
+  type CalledTool,
+  type ChatFrame,
+  type ChatUsage,
+  framed,
+  type Piece,
+  readCompletion,
+} from './completion-parts.ts'
 
 export const RESPONSE_ID = 'resp_upstream_id_canary'
 
-type Usage = { readonly prompt_tokens?: number; readonly completion_tokens?: number; readonly [field: string]: unknown }
-type ToolCall = { readonly id: string; readonly function: { readonly name: string; readonly arguments: string } }
-type Delta = {
-  readonly content?: string | null
-  readonly reasoning_content?: string
-  readonly tool_calls?: readonly ToolCall[]
-}
-type Frame = {
-  readonly model: string
-  readonly usage?: Usage | null
-  readonly choices: readonly { readonly delta: Delta; readonly finish_reason: string | null }[]
-}
 type Item = Readonly<Record<string, unknown>> & { readonly type: string }
 
 export function* responsePieces(pieces: Iterable<Piece>): Generator<Piece> {
@@ -23,7 +18,7 @@ export function* responsePieces(pieces: Iterable<Piece>): Generator<Piece> {
   const numbered = numbering()
   let open: { readonly kind: 'message' | 'reasoning'; text: string } | undefined
   let finish: string | null = null
-  let usage: Usage | undefined
+  let usage: ChatUsage | undefined
   let model: string | undefined
 
   function end(): object[] {
@@ -48,7 +43,7 @@ export function* responsePieces(pieces: Iterable<Piece>): Generator<Piece> {
     return events
   }
 
-  function call(called: ToolCall): object[] {
+  function call(called: CalledTool): object[] {
     const events = end()
     const output_index = output.length
     const item = callItem(called)
@@ -63,7 +58,7 @@ export function* responsePieces(pieces: Iterable<Piece>): Generator<Piece> {
   }
 
   for (const { json, produces } of pieces) {
-    const frame = JSON.parse(json) as Frame
+    const frame = JSON.parse(json) as ChatFrame
     if (model === undefined) {
       model = frame.model
       const response = responseOf(model, 'in_progress', [], undefined)
@@ -89,13 +84,7 @@ export function* responsePieces(pieces: Iterable<Piece>): Generator<Piece> {
 }
 
 export function responseText(completion: string): string {
-  const { model, choices, usage } = JSON.parse(completion) as {
-    readonly model: string
-    readonly usage?: Usage
-    readonly choices: readonly [{ readonly message: Delta; readonly finish_reason: string }]
-  }
-  const [{ message, finish_reason: finish }] = choices
-  const { content, reasoning_content: thought, tool_calls: calls = [] } = message
+  const { model, usage, finish, content, thought, calls } = readCompletion(completion)
   const output = [
     ...(thought ? [reasoningItem(thought)] : []),
     ...(content ? [messageItem(content)] : []),
@@ -104,7 +93,7 @@ export function responseText(completion: string): string {
   return JSON.stringify(responseOf(model, finish === 'length' ? 'incomplete' : 'completed', output, usage))
 }
 
-function responseOf(model: string, status: string, output: readonly Item[], usage: Usage | undefined): object {
+function responseOf(model: string, status: string, output: readonly Item[], usage: ChatUsage | undefined): object {
   return {
     id: RESPONSE_ID,
     object: 'response',
@@ -127,11 +116,11 @@ function reasoningItem(text: string): Item {
   return { type: 'reasoning', id: 'rs_up', summary: [{ type: 'summary_text', text }] }
 }
 
-function callItem({ id, function: called }: ToolCall): Item & { readonly id: string } {
+function callItem({ id, function: called }: CalledTool): Item & { readonly id: string } {
   return { type: 'function_call', id: `fc_${id}`, call_id: id, status: 'completed', ...called }
 }
 
-function own({ prompt_tokens: input, completion_tokens: output, ...details }: Usage): object {
+function own({ prompt_tokens: input, completion_tokens: output, ...details }: ChatUsage): object {
   const { prompt_tokens_details: input_tokens_details, completion_tokens_details: output_tokens_details } = details
   return {
     ...(input === undefined ? {} : { input_tokens: input, input_tokens_details }),
@@ -139,14 +128,7 @@ function own({ prompt_tokens: input, completion_tokens: output, ...details }: Us
   }
 }
 
-// Several events in one piece: the journal counts a piece as one chunk.
 function numbering(): (events: readonly object[]) => string {
   let next = 0
-  return events =>
-    events
-      .map(event => {
-        const { type } = event as { type: string }
-        return `event: ${type}\ndata: ${JSON.stringify({ ...event, sequence_number: next++ })}\n\n`
-      })
-      .join('')
+  return events => framed(events.map(event => ({ ...event, sequence_number: next++ })))
 }
