@@ -98,7 +98,7 @@ async function createKey({ keys }: Repositories, accountId: string, tenant: numb
   const secret = tenantSecret(tenant)
   const hash = createHash('sha256').update(secret).digest('hex')
   const stored = { hash, prefix: PREFIX, last4: secret.slice(-4) }
-  const scopes = ['chat.completions'] as const
+  const scopes = ['chat.completions', 'embeddings'] as const
   const limits = { rpmLimit: 10_000_000, dailyLimit: null, creditLimit: null, maxConcurrent: 10_000, expiresAt: null }
   await keys.create({ id: newId('key'), accountId, name, scopes, ipAllowlist: [], ...limits, secret: stored }, ACTOR)
 }

@@ -6,10 +6,15 @@ import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { seedTenants, tenantSecret } from '../../bench/tenant-keys.ts'
 import { cli } from '../support/cli.ts'
-import { type Counts, openConsistencyChecker, sqliteLedger } from '../support/consistency-checker.ts'
-import { standardConfig, startGateway } from '../support/gateway.ts'
+import {
+  type ConsistencyChecker,
+  type Counts,
+  openConsistencyChecker,
+  sqliteLedger,
+} from '../support/consistency-checker.ts'
+import { ALL_DIALECTS, dialectConfig } from '../support/dialects.ts'
+import { startGateway } from '../support/gateway.ts'
 import { openAccounts, startLoad } from '../support/load.ts'
-import { standardModel } from '../support/standard-config.ts'
 import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { CALM, ROUGH } from '../support/upstream-plan.ts'
@@ -18,22 +23,29 @@ import { CALM, ROUGH } from '../support/upstream-plan.ts'
 const KILLS = Number(process.env.KILLS ?? 100)
 const GATEWAYS = 2
 const TENANTS = 1000
+// Also the dialects of complete answers, and the endpoints of recovered rows.
+type Killed = Pick<ConsistencyChecker, 'counts' | 'recovered'> & { readonly served: ReadonlySet<string> }
 const ROOT = join(import.meta.dirname, '../..')
 
-test(`${KILLS} times kill -9 under load: no lost row, no double charge, no stuck hold`, async t => {
+test(`${KILLS} times kill -9 under load: no lost row, no double charge, no stuck hold, in every dialect`, async t => {
   const gateways = await Promise.all(Array.from({ length: GATEWAYS }, () => dieAndRise(KILLS / GATEWAYS)))
 
-  const total = (name: keyof Counts) => gateways.reduce((sum, gateway) => sum + gateway[name], 0)
-  t.diagnostic(JSON.stringify(gateways))
-  assert.ok(total('whole') > KILLS && total('cut') > 0 && total('recovered') > KILLS, JSON.stringify(gateways))
+  const total = (name: keyof Counts) => gateways.reduce((sum, gateway) => sum + gateway.counts[name], 0)
+  const counted = JSON.stringify(gateways.map(({ counts }) => counts))
+  t.diagnostic(counted)
+  assert.ok(total('whole') > KILLS && total('cut') > 0 && total('recovered') > KILLS, counted)
+  const served = new Set(gateways.flatMap(gateway => [...gateway.served]))
+  assert.deepEqual([...served].sort(), ALL_DIALECTS.map(({ name }) => name).sort())
+  const recovered = new Set(gateways.flatMap(gateway => [...gateway.recovered]))
+  assert.deepEqual([...recovered].sort(), ['chat.completions', 'embeddings', 'messages', 'responses'])
 })
 
-async function dieAndRise(kills: number): Promise<Counts> {
+async function dieAndRise(kills: number): Promise<Killed> {
+  const served = new Set<string>()
   await using upstream = await startUpstream()
-  const models = [standardModel(), standardModel({ id: 'test/m2', targets: [{ provider: 'up2', model: 'm2' }] })]
   // A killed process writes no coverage, so it is not slowed down by collecting it.
   const env = { NODE_V8_COVERAGE: undefined }
-  await using gateway = await startGateway({ config: standardConfig(upstream.url, { models }), env })
+  await using gateway = await startGateway({ config: dialectConfig(upstream.url), env })
   const few = await openAccounts(gateway)
   // A clean exit stores the compile cache, which makes all later starts faster.
   await gateway.stop({ hurry: true })
@@ -49,22 +61,17 @@ async function dieAndRise(kills: number): Promise<Counts> {
     const isRough = kill % 5 === 4
     const plans = isRough ? ROUGH : CALM
     upstream.script(() => plans[Math.floor(Math.random() * plans.length)] ?? {})
-    const load = startLoad({
-      url: gateway.url,
-      secrets,
-      callers: 8,
-      leavers: isRough,
-      models: ['test/m1', 'test/m2'],
-    })
+    const load = startLoad({ url: gateway.url, secrets, callers: 8, leavers: isRough, dialects: ALL_DIALECTS })
     await until('the load is being served', () => load.responses.length > 2)
     await setTimeout(Math.random() * 150)
     await gateway.kill()
     await load.ended
     await gateway.restart()
     await checker.check(load.responses)
+    for (const { dialect, cost } of load.responses) if (cost !== undefined) served.add(dialect)
   }
   await gateway.stop({ hurry: true })
   const { code, stdout } = await cli(gateway, ['audit', '--idle', '--json'])
   assert.equal(code, 0, stdout)
-  return checker.counts
+  return { counts: checker.counts, served, recovered: checker.recovered }
 }

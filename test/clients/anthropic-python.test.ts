@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { MODEL, openClientFixture, TEXT, WEATHER, WRONG_KEY, weatherman } from '../support/client-fixture.ts'
+import { MODEL, openClientFixture, TEXT, WEATHER, weatherman } from '../support/client-fixture.ts'
 import { type Python, pythonWith } from '../support/python.ts'
 import { runScript } from '../support/python-script.ts'
 
@@ -25,12 +25,7 @@ test("Anthropic's client for Python works unchanged", { skip }, async t => {
 
   const seen = await runScript<Seen>(python as Python, join(import.meta.dirname, 'anthropic_client.py'), {
     base_url: fixture.gateway.url,
-    key: fixture.key,
-    wrong_key: WRONG_KEY,
-    spent_key: await fixture.spentKey('daily'),
-    model: MODEL,
-    tool: WEATHER.tool,
-    tool_result: WEATHER.result,
+    ...(await fixture.scriptInput()),
   })
 
   await t.test('a JSON call passes its own models and carries the cost of its row', async () => {

@@ -5,19 +5,18 @@ import OpenAI, { BadRequestError } from 'openai'
 import { failureOf } from '../support/client-fixture.ts'
 import { startEmbeddingVendor, vectorOf } from '../support/embedding-vendor.ts'
 import { startGateway } from '../support/gateway.ts'
-import { standardModel } from '../support/standard-config.ts'
+import { embeddingModel, standardModel } from '../support/standard-config.ts'
 
 const input = ['A gate.', 'A toll, and a road.']
 
 test("OpenAI's client for Node makes embeddings unchanged", async t => {
   await using vendor = await startEmbeddingVendor()
-  const embedding = { id: 'embed', type: 'embedding', context_length: 8192, dimensions: 8, dimensions_min: 2 }
   await using gateway = await startGateway({
     config: {
       providers: [{ id: 'up', kind: 'openai', base_url: `${vendor.origin}/v1`, api_key: 'k' }],
       models: [
         standardModel({ targets: [{ provider: 'up', model: 'chat' }] }),
-        { ...embedding, pricing: { prompt: '0.00000002' }, targets: [{ provider: 'up', model: 'e' }] },
+        embeddingModel({ id: 'embed', dimensions_min: 2, targets: [{ provider: 'up', model: 'e' }] }),
       ],
     },
   })

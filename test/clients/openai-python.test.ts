@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { MODEL, openClientFixture, TEXT, WEATHER, WRONG_KEY, weatherman } from '../support/client-fixture.ts'
+import { MODEL, openClientFixture, TEXT, WEATHER, weatherman } from '../support/client-fixture.ts'
+import { dialectConfig } from '../support/dialects.ts'
+import { vectorOf } from '../support/embedding-vendor.ts'
 import { type Python, pythonWith } from '../support/python.ts'
 import { runScript } from '../support/python-script.ts'
 import { assertModel } from '../support/schemas.ts'
@@ -13,17 +15,13 @@ const skip = typeof python === 'string' ? python : false
 if (skip !== false) process.stderr.write(`\nNOT TESTED: OpenAI's client for Python.\n${skip}\n\n`)
 
 test("OpenAI's client for Python works unchanged", { skip }, async t => {
-  await using fixture = await openClientFixture()
+  await using fixture = await openClientFixture(dialectConfig)
   fixture.upstream.script(weatherman)
 
   const seen = await runScript<Seen>(python as Python, join(import.meta.dirname, 'openai_client.py'), {
     base_url: fixture.baseUrl,
-    key: fixture.key,
-    wrong_key: WRONG_KEY,
-    spent_key: await fixture.spentKey('daily'),
-    model: MODEL,
-    tool: WEATHER.tool,
-    tool_result: WEATHER.result,
+    ...(await fixture.scriptInput()),
+    embedding_model: 'test/vectors',
   })
 
   await t.test('a JSON call passes its own models and carries the request id and the cost of its row', async () => {
@@ -55,10 +53,20 @@ test("OpenAI's client for Python works unchanged", { skip }, async t => {
     assert.equal(stream.usage.cost, json.usage.cost)
   })
 
+  await t.test('embeddings, decoded from base64 and as floats, with their cost', async () => {
+    const { usual, floats } = seen.embeddings
+    const row = await fixture.row(usual.request_id)
+    assert.deepEqual([usual.vectors, floats.vectors], [[vectorOf('Say hello', 8)], [vectorOf('Say hello', 8)]])
+    assert.deepEqual([usual.usage.prompt_tokens, usual.usage.cost, row.endpoint], [5, Number(row.cost), 'embeddings'])
+  })
+
   await t.test('the models are listed with their prices, and one is found by an id with a slash', () => {
     const { listed, one } = seen.models
     for (const model of listed) assertModel(model)
-    assert.deepEqual(listed, [one])
+    assert.deepEqual(
+      listed.filter(({ id }) => id === MODEL),
+      [one],
+    )
     assert.deepEqual([one.id, one.pricing.prompt], [MODEL, '0.0000025'])
   })
 
@@ -80,6 +88,7 @@ type ResponseUsage = { readonly output_tokens: number; readonly cost: number }
 type Raised = {
   readonly [name in 'raised' | 'code' | 'type' | 'param' | 'request_id' | 'retry_after']: string
 } & { readonly statuses: number[] }
+type Embedded = { vectors: number[][]; usage: { prompt_tokens: number; cost: number }; request_id: string }
 type Listed = { readonly id: string; readonly pricing: { readonly prompt: string } }
 type Seen = {
   readonly json: { content: string; usage: Usage; request_id: string; headers: Record<string, string> }
@@ -90,6 +99,7 @@ type Seen = {
     json: { text: string; usage: ResponseUsage; request_id: string }
     stream: { text: string; usage: ResponseUsage; types: string[] }
   }
+  readonly embeddings: { readonly [name in 'usual' | 'floats']: Embedded }
   readonly models: { listed: Listed[]; one: Listed }
 } & { readonly [name in 'unauthorized' | 'too_hot' | 'unknown_model' | 'spent_day']: Raised }
 

@@ -5,6 +5,7 @@ import json
 import sys
 
 from openai import APIStatusError, AsyncOpenAI, DefaultHttpxClient, OpenAI
+from openai.types import CreateEmbeddingResponse
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response
 
@@ -18,6 +19,10 @@ def main() -> None:
         "async_stream": asyncio.run(async_stream_call(fixture)),
         "tools": {"json": tool_turns(client, fixture), "stream": streamed_tool_turns(client, fixture)},
         "responses": {"json": response_call(client, fixture), "stream": response_stream(client, fixture)},
+        "embeddings": {
+            "usual": embed(client, fixture),
+            "floats": embed(client, fixture, encoding_format="float"),
+        },
         "models": model_calls(client, fixture),
         "unauthorized": refusal(fixture, fixture["wrong_key"]),
         "too_hot": refusal(fixture, fixture["key"], temperature=3),
@@ -101,6 +106,19 @@ def response_stream(client: OpenAI, fixture: dict) -> dict:
         types = [event.type for event in stream]
         final = stream.get_final_response()
     return {"text": final.output_text, "usage": final.usage.to_dict(), "types": types}
+
+
+def embed(client: OpenAI, fixture: dict, **fields) -> dict:
+    raw = client.embeddings.with_raw_response.create(model=fixture["embedding_model"], input="Say hello", **fields)
+    # Unless told otherwise, the client requests base64 and decodes it.
+    answer = raw.parse()
+    if fields:
+        CreateEmbeddingResponse.model_validate_json(raw.text)
+    return {
+        "vectors": [entry.embedding for entry in answer.data],
+        "usage": answer.usage.to_dict(),
+        "request_id": raw.headers["x-request-id"],
+    }
 
 
 def model_calls(client: OpenAI, fixture: dict) -> dict:

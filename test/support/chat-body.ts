@@ -8,7 +8,7 @@ export type ChatBody = {
   readonly n: number
   readonly promptTokens: number
   // The path that was called decides the dialect of the answer.
-  readonly dialect?: 'messages' | 'responses'
+  readonly dialect?: 'messages' | 'responses' | 'embeddings'
 }
 
 export function readChatBody(body: unknown): ChatBody {
@@ -33,7 +33,8 @@ function countPromptTokens(body: unknown): number {
 }
 
 function inputOf(input: unknown): unknown {
-  return typeof input === 'string' ? [{ content: input }] : input
+  const inputs = typeof input === 'string' ? [input] : input
+  return Array.isArray(inputs) ? inputs.map(each => (typeof each === 'string' ? { content: each } : each)) : inputs
 }
 
 function textOf(content: unknown): string {

@@ -40,6 +40,8 @@ export type ClientFixture = {
   readonly key: string
   // A key whose next request is refused: its daily limit of one is exhausted, or its bucket is empty for a minute.
   spentKey(limit: 'daily' | 'rpm'): Promise<string>
+  // What a script of another language needs, besides the base URL.
+  scriptInput(): Promise<object>
   // The settled row of a request of the fixture's key.
   row(requestId: string | null | undefined): Promise<Loose>
   [Symbol.asyncDispose](): Promise<void>
@@ -49,16 +51,23 @@ export async function openClientFixture(config: (url: string) => object = standa
   const upstream = await startUpstream()
   const gateway = await startGateway({ config: config(upstream.url) })
   const { secret: key } = await gateway.createKey()
+
+  async function spentKey(limit: 'daily' | 'rpm'): Promise<string> {
+    if (limit === 'daily') await awayFromMidnight()
+    const { secret } = await gateway.createKey(limit === 'daily' ? { daily_limit: 1 } : { rpm_limit: 1 })
+    await gateway.get('/v1/models', secret)
+    return secret
+  }
+
   return {
     gateway,
     upstream,
     baseUrl: `${gateway.url}/v1`,
     key,
-    async spentKey(limit) {
-      if (limit === 'daily') await awayFromMidnight()
-      const { secret } = await gateway.createKey(limit === 'daily' ? { daily_limit: 1 } : { rpm_limit: 1 })
-      await gateway.get('/v1/models', secret)
-      return secret
+    spentKey,
+    async scriptInput() {
+      const keys = { key, wrong_key: WRONG_KEY, spent_key: await spentKey('daily') }
+      return { ...keys, model: MODEL, tool: WEATHER.tool, tool_result: WEATHER.result }
     },
     async row(requestId) {
       const { status, body } = await gateway.get(`/v1/usage/${requestId}`, key)

@@ -24,6 +24,7 @@ export type Ledger = AsyncDisposable & {
 
 export type BookedRow = {
   readonly request_id: string
+  readonly endpoint: string
   readonly state: string
   readonly outcome: string
   readonly cost: bigint
@@ -32,6 +33,8 @@ export type BookedRow = {
 
 export type ConsistencyChecker = {
   readonly counts: Counts
+  // The endpoints of recovered rows.
+  readonly recovered: ReadonlySet<string>
   // Call it when no request is in flight; rows of a dead process may still wait for their recovery.
   check(responses: readonly SeenResponse[]): Promise<void>
 }
@@ -44,6 +47,7 @@ export function openConsistencyChecker(
 ): ConsistencyChecker {
   const generations = new Map<string, number>()
   const counts: Counts = { rows: 0, whole: 0, cut: 0, recovered: 0 }
+  const recovered = new Set<string>()
   let checkedUntil = ''
 
   function checkResponse({ requestId, status, cost }: SeenResponse, row: BookedRow | undefined): void {
@@ -62,7 +66,10 @@ export function openConsistencyChecker(
     const called = generations.get(id) ?? 0
     checkedUntil = id
     counts.rows += 1
-    if (row.state === 'recovered') counts.recovered += 1
+    if (row.state === 'recovered') {
+      counts.recovered += 1
+      recovered.add(row.endpoint)
+    }
     assert.notEqual(row.state, 'open', `I9: ${id}`)
     if (row.cost > 0n) assert.ok(called > 0, `I10: ${id} costs ${row.cost}, but the upstream never saw it`)
     if (row.outcome === 'completed') {
@@ -73,6 +80,7 @@ export function openConsistencyChecker(
 
   return {
     counts,
+    recovered,
     async check(responses) {
       await until('no row is open', async () => (await ledger.countOpen()) === 0, 30_000)
       const report = await ledger.audit()
@@ -89,7 +97,7 @@ export function openConsistencyChecker(
   }
 }
 
-const COLUMNS = 'request_id, state, outcome, cost, attempts'
+const COLUMNS = 'request_id, endpoint, state, outcome, cost, attempts'
 
 export function sqliteLedger(dataDir: string): Ledger {
   const file = join(dataDir, 'turnpike.db')

@@ -1,6 +1,6 @@
 // The dialects that callers speak, as a table: how each asks for the same, and how its answers, streams and errors are read. A
 // promise that holds for all of them is tested over this table.
-import { standardModel, standardProvider } from './standard-config.ts'
+import { embeddingModel, standardModel, standardProvider } from './standard-config.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -147,6 +147,30 @@ export const DIALECTS: readonly Dialect[] = [
   ...[responses, responsesPassed, chatOnResponses],
 ]
 
+// They never stream, and have no output.
+const embeddings: Dialect = {
+  name: 'embeddings',
+  endpoint: 'embeddings',
+  path: '/v1/embeddings',
+  model: 'test/vectors',
+  body(words) {
+    return { model: this.model, input: words }
+  },
+  text: body => JSON.stringify((body.data as { embedding: number[] }[]).map(({ embedding }) => embedding)),
+  counts: body => [(body.usage as Record<string, number>).prompt_tokens ?? 0, 0],
+  error: body => errorOf(body),
+  stream() {
+    throw new Error('embeddings are never streamed')
+  },
+  keepAlive: '',
+}
+
+export const ALL_DIALECTS: readonly Dialect[] = [...DIALECTS, embeddings]
+
+export function streams({ endpoint }: Dialect): boolean {
+  return endpoint !== 'embeddings'
+}
+
 // A model for each row of the table, all served by one scripted upstream.
 export function dialectConfig(upstreamUrl: string): Fields {
   const own = { id: 'claude', kind: 'anthropic', base_url: upstreamUrl }
@@ -160,6 +184,11 @@ export function dialectConfig(upstreamUrl: string): Fields {
       standardModel(),
       standardModel({ id: 'test/claude', targets: [{ provider: 'claude', model: 'm1' }] }),
       standardModel({ id: 'test/gpt', targets: [{ provider: 'gpt', model: 'm1' }] }),
+      embeddingModel({
+        id: 'test/vectors',
+        pricing: { prompt: '0.0000025' },
+        targets: [{ provider: 'up', model: 'm1' }],
+      }),
     ],
   }
 }

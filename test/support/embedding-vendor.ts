@@ -75,6 +75,27 @@ export async function startEmbeddingVendor(): Promise<EmbeddingVendor> {
   return Object.assign(vendor, { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
 }
 
+export type EmbeddingsBody = { readonly input?: unknown; readonly [field: string]: unknown }
+
+// An answer of OpenAI's shape.
+export function embeddingsText(
+  body: EmbeddingsBody,
+  prompt_tokens: number | undefined,
+  order: EmbeddingVendor['order'] = 'asked',
+): string {
+  const data = inputsOf(body).map((input, index) => {
+    const vector = vectorOf(input, size(body.dimensions))
+    return { object: 'embedding', index, embedding: body.encoding_format === 'base64' ? base64Of(vector) : vector }
+  })
+  if (order === 'reversed') data.reverse()
+  const usage = prompt_tokens === undefined ? {} : { usage: { prompt_tokens, total_tokens: prompt_tokens } }
+  return JSON.stringify({ object: 'list', data, model: body.model, ...usage })
+}
+
+function inputsOf({ input }: EmbeddingsBody): readonly unknown[] {
+  return Array.isArray(input) ? input : [input]
+}
+
 // Four characters are a token; a list of tokens has its length.
 export function tokensOf(inputs: readonly unknown[]): number {
   return inputs.reduce<number>(
@@ -100,17 +121,10 @@ const SHAPES: readonly Shape[] = [
   {
     path: /\/v1\/embeddings$/,
     max: () => 2048,
-    inputs: ({ input }) => (Array.isArray(input) ? input : [input]),
+    inputs: inputsOf,
     answer(inputs, body, { encoding, hasUsage, order }) {
-      const isBase64 = (encoding === 'asked' ? body.encoding_format : encoding) === 'base64'
-      const data = inputs.map((input, index) => {
-        const vector = vectorOf(input, size(body.dimensions))
-        return { object: 'embedding', index, embedding: isBase64 ? base64Of(vector) : vector }
-      })
-      if (order === 'reversed') data.reverse()
-      const prompt_tokens = tokensOf(inputs)
-      const usage = hasUsage ? { usage: { prompt_tokens, total_tokens: prompt_tokens } } : {}
-      return JSON.stringify({ object: 'list', data, model: body.model, ...usage })
+      const encoding_format = encoding === 'asked' ? body.encoding_format : encoding
+      return embeddingsText({ ...body, encoding_format }, hasUsage ? tokensOf(inputs) : undefined, order)
     },
   },
   {

@@ -2,11 +2,17 @@
 // what they received even when the server dies.
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
+import { DIALECTS, type Dialect } from './dialects.ts'
 import type { Gateway } from './gateway.ts'
 import { Agent, request } from './node-http.ts'
 
-// `cost` only of an answer that was complete: a JSON body to its end, a stream to its [DONE] and trailer.
-export type SeenResponse = { readonly requestId: string; readonly status: number; cost: string | undefined }
+// `cost` only of an answer that was complete: a JSON body to its end, a stream to its last event and trailer.
+export type SeenResponse = {
+  readonly requestId: string
+  readonly status: number
+  readonly dialect: string
+  cost: string | undefined
+}
 
 export type Load = {
   readonly responses: readonly SeenResponse[]
@@ -22,7 +28,9 @@ export type LoadSetup = {
   readonly callers: number
   // Whether some disconnect during their streams.
   readonly leavers: boolean
-  readonly models: readonly string[]
+  // In turn, for chats; or the dialects that are spoken in turn, each with its own model.
+  readonly models?: readonly string[]
+  readonly dialects?: readonly Dialect[]
 }
 
 export function startLoad(setup: LoadSetup): Load {
@@ -43,35 +51,44 @@ export function startLoad(setup: LoadSetup): Load {
 type Place = { readonly agent: Agent; readonly responses: SeenResponse[]; isOver(): boolean }
 
 async function askOn(caller: number, setup: LoadSetup, { agent, responses, isOver }: Place): Promise<void> {
+  const { dialects: spoken = DIALECTS.slice(0, 1) } = setup
   for (let turn = caller; !isOver(); turn++) {
     const key = setup.secrets[turn % setup.secrets.length] ?? ''
-    const model = setup.models[turn % setup.models.length]
-    const stream = turn % 2 === 0
+    const dialect = inTurn(spoken, turn)
+    const model = setup.models === undefined ? dialect.model : inTurn(setup.models, turn)
+    // Each dialect with and without, also where their number is even.
+    const stream = Math.floor(turn / spoken.length) % 2 === 0
     const isLeaving = setup.leavers && turn % 6 === 4
-    const body = JSON.stringify({
-      model,
-      stream,
-      max_tokens: 20,
-      messages: [{ role: 'user', content: `turn ${turn}` }],
-    })
+    const body = JSON.stringify({ ...dialect.body(`turn ${turn}`, { stream, maxTokens: 20 }), model })
     try {
-      await ask(`${setup.url}/v1/chat/completions`, { key, body, agent, isLeaving }, responses)
+      await ask(setup.url, { key, body, dialect, agent, isLeaving }, responses)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return
     }
   }
 }
 
-type Question = { readonly key: string; readonly body: string; readonly agent: Agent; readonly isLeaving: boolean }
+function inTurn<T>(all: readonly T[], turn: number): T {
+  return all[turn % all.length] as T
+}
+
+type Question = {
+  readonly key: string
+  readonly body: string
+  readonly dialect: Dialect
+  readonly agent: Agent
+  readonly isLeaving: boolean
+}
 
 async function ask(url: string, question: Question, responses: SeenResponse[]): Promise<void> {
   const headers = { authorization: `Bearer ${question.key}`, 'content-type': 'application/json' }
-  const outgoing = request(url, { method: 'POST', agent: question.agent, headers })
+  const outgoing = request(url + question.dialect.path, { method: 'POST', agent: question.agent, headers })
   outgoing.end(question.body)
   const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
   const response: SeenResponse = {
     requestId: String(incoming.headers['x-request-id']),
     status: incoming.statusCode ?? 0,
+    dialect: question.dialect.name,
     cost: undefined,
   }
   responses.push(response)
@@ -80,9 +97,9 @@ async function ask(url: string, question: Question, responses: SeenResponse[]): 
     text += String(piece)
     if (question.isLeaving) return void outgoing.destroy()
   }
-  const cost =
-    incoming.headers['x-svc-cost'] ?? (text.endsWith('data: [DONE]\n\n') ? incoming.trailers['x-svc-cost'] : undefined)
-  response.cost = incoming.complete ? String(cost) : undefined
+  if (!incoming.complete) return
+  const { 'x-svc-cost': told } = incoming.headers
+  response.cost = String(told ?? (question.dialect.stream(text).complete ? incoming.trailers['x-svc-cost'] : undefined))
 }
 
 // Two keys of one account, one of another, and one that runs out of credits.

@@ -16,6 +16,10 @@ export function standardProvider(upstreamUrl: string, overrides: Fields = {}): F
   return { id: 'up', kind: 'openai', base_url: upstreamUrl, api_key: PROVIDER_KEY_CANARY, ...overrides }
 }
 
+export function embeddingModel(overrides: Fields): Fields {
+  return { type: 'embedding', context_length: 8192, dimensions: 8, pricing: { prompt: '0.00000002' }, ...overrides }
+}
+
 export function standardModel(overrides: Fields = {}): Fields {
   return {
     id: 'test/m1',

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { ChatBody } from './chat-body.ts'
 import { completionText, count, type Piece, promptTokensOf, streamPieces } from './completion-parts.ts'
+import { type EmbeddingsBody, embeddingsText } from './embedding-vendor.ts'
 import type { JournalEntry } from './upstream-journal.ts'
 import { messagePieces, messageText } from './upstream-messages.ts'
 import type { Plan } from './upstream-plan.ts'
@@ -65,6 +66,10 @@ async function sendCompletion(
   wire: Wire,
 ): Promise<void> {
   entry.tokens.prompt = promptTokensOf(plan, chat)
+  if (chat.dialect === 'embeddings') {
+    const usage = plan.usage === 'none' ? undefined : entry.tokens.prompt
+    return sendWhole(embeddingsText(entry.body as EmbeddingsBody, usage), status, plan, wire)
+  }
   const text = completionText(plan, chat, entry.tokens)
   await sendWhole(wholeText(text, chat), status, plan, wire)
 }

@@ -10,7 +10,7 @@ import type { Plan } from './upstream-plan.ts'
 import { answer } from './upstream-response.ts'
 import { openWire } from './upstream-wire.ts'
 
-const DIALECTS = ['messages', 'responses'] as const
+const DIALECTS = ['messages', 'responses', 'embeddings'] as const
 
 export type Behaviour = Plan | ((entry: JournalEntry) => Plan | Promise<Plan>)
 

@@ -1,7 +1,8 @@
 // What holds for every dialect: one cost everywhere, failures in the dialect's own form, limits, scopes and credits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { costIn, DIALECTS, type Dialect, dialectConfig } from '../../support/dialects.ts'
+import { ALL_DIALECTS, costIn, DIALECTS, type Dialect, dialectConfig, streams } from '../../support/dialects.ts'
+import { vectorOf } from '../../support/embedding-vendor.ts'
 import { openFixture, warmTokenizer } from '../../support/fixture.ts'
 import { type Answer, httpCall } from '../../support/http-call.ts'
 import { openStream } from '../../support/sse.ts'
@@ -13,8 +14,11 @@ await warmTokenizer({ gateway, upstream })
 const caller = await gateway.createKey({ rpm_limit: 1_000_000, daily_limit: null })
 
 const TEXT = 'Hello there, how can I help you today?'
+// What the scripted upstream answers to two words.
+const SPOKEN = { text: TEXT, tokens: [5, 10] } as const
+const EMBEDDED = { text: JSON.stringify([vectorOf('Say hello', 8)]), tokens: [5, 0] } as const
 
-for (const dialect of DIALECTS) {
+for (const dialect of ALL_DIALECTS) {
   test(`${dialect.name}: a JSON answer has one cost in header, body, row and ledger`, async () => {
     const own = await gateway.createKey()
 
@@ -22,15 +26,75 @@ for (const dialect of DIALECTS) {
 
     const row = await settledRow(gateway, answer.headers['x-request-id'])
     assert.equal(answer.status, 200, answer.text)
-    assert.equal(dialect.text(answer.body), TEXT)
-    assert.deepEqual(dialect.counts(answer.body), [row.prompt_tokens, row.completion_tokens])
-    assert.deepEqual([row.prompt_tokens, row.completion_tokens, row.usage_source], [5, 10, 'upstream'])
+    const { text, tokens } = streams(dialect) ? SPOKEN : EMBEDDED
+    assert.equal(dialect.text(answer.body), text)
+    assert.deepEqual(dialect.counts(answer.body), tokens)
+    assert.deepEqual([row.prompt_tokens, row.completion_tokens, row.usage_source], [...tokens, 'upstream'])
     assert.deepEqual([answer.headers['x-svc-cost'], costIn(answer.text)], [row.cost, row.cost])
-    assert.equal(nano(row.cost), 5n * 2500n + 10n * 10_000n)
+    assert.equal(nano(row.cost), BigInt(tokens[0]) * 2500n + BigInt(tokens[1]) * 10_000n)
     assert.equal((await balanceOf(gateway, own.accountId)).spent, row.cost)
     assert.equal((row as unknown as { endpoint: string }).endpoint, dialect.endpoint)
   })
 
+  test(`${dialect.name}: what the upstream rejects is a 400 with its message`, async () => {
+    upstream.next({ status: 400 })
+
+    const answer = await ask(dialect, dialect.body('Say hello'))
+
+    const { code, type } = dialect.error(answer.body)
+    assert.deepEqual([answer.status, code, type], [400, 'upstream_rejected', 'invalid_request_error'])
+    assert.match(answer.text, /scripted 400/)
+  })
+
+  test(`${dialect.name}: keys, scopes, limits and credits are refused with the same status and code`, async () => {
+    const body = dialect.body('Say hello')
+    const revoked = await gateway.createKey()
+    await gateway.admin('POST', `/keys/${revoked.id}/revoke`, {})
+    const blind = await gateway.createKey({ scopes: ['models.read'] })
+    const spent = await gateway.createKey({ rpm_limit: 1 })
+    const poor = await gateway.createKey({ credits: '0' })
+    await gateway.get('/v1/models', spent.secret)
+
+    const refusals = [
+      await ask(dialect, body, revoked.secret),
+      await ask(dialect, body, blind.secret),
+      await ask(dialect, body, spent.secret),
+      await ask(dialect, body, poor.secret),
+      await ask(dialect, { ...body, model: 'test/none' }),
+      await httpCall(gateway.url + dialect.path, {
+        method: 'GET',
+        headers: { authorization: `Bearer ${caller.secret}` },
+      }),
+      await httpCall(gateway.url + dialect.path, { body: '{', headers: { authorization: `Bearer ${caller.secret}` } }),
+    ]
+
+    assert.deepEqual(
+      refusals.map(answer => [answer.status, dialect.error(answer.body).code]),
+      [
+        [401, 'invalid_api_key'],
+        [403, 'insufficient_scope'],
+        [429, 'rate_limit_exceeded'],
+        [402, 'insufficient_credits'],
+        [404, 'model_not_found'],
+        [405, 'method_not_allowed'],
+        [400, 'invalid_json'],
+      ],
+    )
+    for (const { headers } of refusals)
+      assert.deepEqual([headers['x-svc-cost'], typeof headers['x-request-id']], ['0', 'string'])
+  })
+
+  test(`${dialect.name}: an upstream that fails is an error that costs nothing`, async () => {
+    upstream.next({ status: 500 })
+
+    const answer = await ask(dialect, dialect.body('Say hello'))
+
+    const row = await settledRow(gateway, answer.headers['x-request-id'])
+    assert.deepEqual([answer.status, dialect.error(answer.body).code, row.cost], [502, 'all_providers_failed', '0'])
+  })
+}
+
+for (const dialect of DIALECTS) {
   test(`${dialect.name}: a stream has one cost in its last event, trailer and row`, async () => {
     const answer = await ask(dialect, dialect.body('Say hello', { stream: true }))
 
@@ -91,54 +155,6 @@ for (const dialect of DIALECTS) {
 
     const row = await settledRow(gateway, answer.headers['x-request-id'])
     assert.deepEqual([answer.status, dialect.error(answer.body).code, row.cost], [502, 'all_providers_failed', '0'])
-  })
-
-  test(`${dialect.name}: what the upstream rejects is a 400 with its message`, async () => {
-    upstream.next({ status: 400 })
-
-    const answer = await ask(dialect, dialect.body('Say hello'))
-
-    const { code, type } = dialect.error(answer.body)
-    assert.deepEqual([answer.status, code, type], [400, 'upstream_rejected', 'invalid_request_error'])
-    assert.match(answer.text, /scripted 400/)
-  })
-
-  test(`${dialect.name}: keys, scopes, limits and credits are refused with the same status and code`, async () => {
-    const body = dialect.body('Say hello')
-    const revoked = await gateway.createKey()
-    await gateway.admin('POST', `/keys/${revoked.id}/revoke`, {})
-    const blind = await gateway.createKey({ scopes: ['models.read'] })
-    const spent = await gateway.createKey({ rpm_limit: 1 })
-    const poor = await gateway.createKey({ credits: '0' })
-    await gateway.get('/v1/models', spent.secret)
-
-    const refusals = [
-      await ask(dialect, body, revoked.secret),
-      await ask(dialect, body, blind.secret),
-      await ask(dialect, body, spent.secret),
-      await ask(dialect, body, poor.secret),
-      await ask(dialect, { ...body, model: 'test/none' }),
-      await httpCall(gateway.url + dialect.path, {
-        method: 'GET',
-        headers: { authorization: `Bearer ${caller.secret}` },
-      }),
-      await httpCall(gateway.url + dialect.path, { body: '{', headers: { authorization: `Bearer ${caller.secret}` } }),
-    ]
-
-    assert.deepEqual(
-      refusals.map(answer => [answer.status, dialect.error(answer.body).code]),
-      [
-        [401, 'invalid_api_key'],
-        [403, 'insufficient_scope'],
-        [429, 'rate_limit_exceeded'],
-        [402, 'insufficient_credits'],
-        [404, 'model_not_found'],
-        [405, 'method_not_allowed'],
-        [400, 'invalid_json'],
-      ],
-    )
-    for (const { headers } of refusals)
-      assert.deepEqual([headers['x-svc-cost'], typeof headers['x-request-id']], ['0', 'string'])
   })
 }
 

@@ -1,93 +1,36 @@
-// A request for embeddings lives like a chat: limits, a caller that leaves, failures in the middle of several calls, and a crash.
+// A request for embeddings lives like a chat: a limited provider, a caller that leaves, failures in the middle of several calls, and a crash.
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { withBounds } from '../../support/bounds.ts'
-import { startEmbeddingVendor } from '../../support/embedding-vendor.ts'
-import { startGateway } from '../../support/gateway.ts'
-import { httpCall } from '../../support/http-call.ts'
+import { openEmbeddingFixture } from '../../support/embedding-fixture.ts'
+import { embeddingModel } from '../../support/standard-config.ts'
 import { until } from '../../support/until.ts'
 import { balanceOf, nano, settledRow } from '../../support/usage.ts'
 
-const vendor = await startEmbeddingVendor()
-const other = await startEmbeddingVendor()
-const embedding = (id: string, targets: readonly object[]) => ({
-  id,
-  type: 'embedding',
-  context_length: 8192,
-  dimensions: 8,
-  pricing: { prompt: '0.00000002' },
-  targets,
-})
-const gateway = await startGateway({
-  // The rows of a killed node are recovered when its lease has ended.
-  ...withBounds({ nodeLeaseMs: 3000, sweepEveryMs: 300 }),
-  config: {
-    providers: [
-      { id: 'bedrock', kind: 'bedrock', region: 'us-east-1', base_url: vendor.origin, api_key: 'AKIA:secret' },
-      { id: 'openai', kind: 'openai', base_url: `${other.origin}/v1`, api_key: 'k' },
-    ],
-    models: [
-      ...['one', 'left', 'killed', 'limited'].map(id => embedding(id, [{ provider: 'openai', model: id }])),
-      embedding('many', [
+const config = (vendor: string, other: string) => ({
+  providers: [
+    { id: 'bedrock', kind: 'bedrock', region: 'us-east-1', base_url: vendor, api_key: 'AKIA:secret' },
+    { id: 'openai', kind: 'openai', base_url: `${other}/v1`, api_key: 'k' },
+  ],
+  models: [
+    ...['one', 'left', 'killed', 'limited'].map(id =>
+      embeddingModel({ id, targets: [{ provider: 'openai', model: id }] }),
+    ),
+    embeddingModel({
+      id: 'many',
+      targets: [
         { provider: 'bedrock', model: 'amazon.titan-embed-text-v2:0' },
         { provider: 'openai', model: 'many', priority: 1 },
-      ]),
-    ],
-  },
-})
-after(async () => {
-  const { ok, output } = await gateway.audit()
-  await gateway[Symbol.asyncDispose]()
-  await vendor[Symbol.asyncDispose]()
-  await other[Symbol.asyncDispose]()
-  assert.ok(ok, `the audit found: ${JSON.stringify(output)}`)
-})
-const caller = await gateway.createKey({ credits: '100' })
-const input = Array.from({ length: 30 }, (_, at) => 'word '.repeat(at + 1))
-
-function embed(body: object, key = caller.secret, signal?: AbortSignal) {
-  return httpCall(`${gateway.url}/v1/embeddings`, {
-    body,
-    headers: { authorization: `Bearer ${key}` },
-    ...(signal === undefined ? {} : { signal }),
-  })
-}
-
-test('keys, scopes, limits and credits are refused with the status and code of a chat', async () => {
-  const body = { model: 'one', input: 'Hello' }
-  const revoked = await gateway.createKey()
-  await gateway.admin('POST', `/keys/${revoked.id}/revoke`, {})
-  const blind = await gateway.createKey({ scopes: ['chat.completions', 'models.read'] })
-  const spent = await gateway.createKey({ rpm_limit: 1 })
-  const poor = await gateway.createKey({ credits: '0' })
-  await gateway.get('/v1/models', spent.secret)
-
-  const refusals = [
-    await embed(body, revoked.secret),
-    await embed(body, blind.secret),
-    await embed(body, spent.secret),
-    await embed(body, poor.secret),
-    await embed({ ...body, model: 'none' }),
-    await httpCall(`${gateway.url}/v1/embeddings`, { headers: { authorization: `Bearer ${caller.secret}` } }),
-    await httpCall(`${gateway.url}/v1/embeddings`, {
-      body: '{',
-      headers: { authorization: `Bearer ${caller.secret}` },
+      ],
     }),
-  ]
-
-  assert.deepEqual(
-    refusals.map(answer => [answer.status, answer.body.error?.code]),
-    [
-      [401, 'invalid_api_key'],
-      [403, 'insufficient_scope'],
-      [429, 'rate_limit_exceeded'],
-      [402, 'insufficient_credits'],
-      [404, 'model_not_found'],
-      [405, 'method_not_allowed'],
-      [400, 'invalid_json'],
-    ],
-  )
+  ],
 })
+// The rows of a killed node are recovered when its lease has ended.
+const { gateway, vendor, other, embed } = await openEmbeddingFixture(
+  config,
+  withBounds({ nodeLeaseMs: 3000, sweepEveryMs: 300 }),
+)
+const input = Array.from({ length: 30 }, (_, at) => 'word '.repeat(at + 1))
 
 test('a failure in the middle of several calls ends all of them, and the next provider embeds everything', async () => {
   vendor.calls.length = other.calls.length = 0
@@ -98,7 +41,7 @@ test('a failure in the middle of several calls ends all of them, and the next pr
 
   vendor.delayMs = 0
   assert.deepEqual([answer.status, answer.headers['x-svc-provider']], [200, 'openai'])
-  assert.equal((answer.body.data as unknown as unknown[]).length, 30)
+  assert.equal(answer.body.data.length, 30)
   assert.deepEqual(
     other.calls.map(({ inputs }) => inputs.length),
     [30],
@@ -126,7 +69,7 @@ test('a caller that leaves pays for the input, by the count of the provider', as
   other.calls.length = 0
   other.delayMs = 400
   const leaving = new AbortController()
-  const left = embed({ model: 'left', input }, own.secret, leaving.signal).catch(() => undefined)
+  const left = embed({ model: 'left', input }, { key: own.secret, signal: leaving.signal }).catch(() => undefined)
   await until('the provider was called', () => other.calls.length > 0)
 
   leaving.abort()
@@ -146,7 +89,7 @@ test('after kill -9 a request that was running is recovered at its checkpoint, a
   const own = await gateway.createKey({ credits: '10' })
   other.calls.length = 0
   other.delayMs = 60_000
-  const cut = embed({ model: 'killed', input }, own.secret).catch(() => undefined)
+  const cut = embed({ model: 'killed', input }, { key: own.secret }).catch(() => undefined)
   await until('the provider was called', () => other.calls.length > 0)
   // The first checkpoint is written after a second.
   await new Promise(resolve => setTimeout(resolve, 2500))
