@@ -1,7 +1,9 @@
 // Validates operators' input beyond its schema, which the endpoint has checked. Every error names its parameter.
 import { formatCredits, isBeyondCredits, NANO_MAX, type Nano, parseCredits } from '../domain/credits.ts'
-import { ALLOWLIST_ENTRIES_MAX } from '../domain/key.ts'
+import { ALLOWED_MODELS_MAX, ALLOWLIST_ENTRIES_MAX } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
+import { isTagName, isTagValue, KEY_TAGS_MAX, TAG_VALUE_MAX, type Tags } from '../domain/tags.ts'
+import { MODEL_NAME_MAX } from '../domain/usage.ts'
 import { parseIsoTime } from '../domain/wire-time.ts'
 import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
 import type { Fault } from '../lib/schema-fault.ts'
@@ -44,6 +46,23 @@ export function readCidrs(texts: readonly string[]): readonly string[] {
     throw wrong(`ip_allowlist.${error.index}`, 'an IP address or CIDR range such as 10.0.0.0/8')
   }
   return texts
+}
+
+// Ids and patterns: visible text, each once.
+export function readModels(texts: readonly string[]): readonly string[] {
+  const wrongAt = texts.findIndex(text => /[^\P{C}]|\s/u.test(text) || text === '' || text.length > MODEL_NAME_MAX)
+  if (wrongAt >= 0) throw wrong(`allowed_models.${wrongAt}`, 'the id of a model, or a pattern such as "gpt-4o*"')
+  if (texts.length > ALLOWED_MODELS_MAX) throw wrong('allowed_models', `at most ${ALLOWED_MODELS_MAX} entries`)
+  return [...new Set(texts)]
+}
+
+export function readTags(tags: Tags): Tags {
+  if (Object.keys(tags).length > KEY_TAGS_MAX) throw wrong('tags', `at most ${KEY_TAGS_MAX}`)
+  for (const [name, value] of Object.entries(tags)) {
+    if (!isTagName(name)) throw wrong('tags', `names of 1 to 32 characters from a-z, 0-9, "_", "." and "-"`)
+    if (!isTagValue(value)) throw wrong(`tags.${name}`, `1 to ${TAG_VALUE_MAX} visible characters`)
+  }
+  return tags
 }
 
 export function readFuture(param: string, text: string | null, now: number): number | null {

@@ -12,6 +12,7 @@ import {
   SECRET_BYTES,
 } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
+import type { Tags } from '../domain/tags.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
 import { encodeBase62 } from '../lib/base62.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -24,7 +25,9 @@ import {
   readCredits,
   readFuture,
   readIfMatch,
+  readModels,
   readName,
+  readTags,
   unknown,
   versionMismatch,
   wrong,
@@ -140,6 +143,8 @@ function readChange(change: KeyChange, now: number): Partial<KeyControls> {
     ...(change.daily_limit === undefined ? {} : { dailyLimit: change.daily_limit }),
     ...(creditLimit === undefined ? {} : { creditLimit: readLimit(creditLimit) }),
     ...(change.max_concurrent === undefined ? {} : { maxConcurrent: change.max_concurrent }),
+    ...(change.allowed_models === undefined ? {} : { allowedModels: readModels(change.allowed_models) }),
+    ...(change.tags === undefined ? {} : { tags: readTags(change.tags) }),
     ...(change.expires_at === undefined ? {} : { expiresAt: readFuture('expires_at', change.expires_at, now) }),
   }
 }
@@ -166,6 +171,8 @@ export type KeyChange = {
   readonly credit_limit?: string | null
   readonly max_concurrent?: number
   readonly expires_at?: string | null
+  readonly allowed_models?: readonly string[]
+  readonly tags?: Tags
 }
 export type KeyInput = KeyChange & { readonly name: string; readonly account_id?: string }
 
@@ -182,6 +189,8 @@ export type KeyObject = {
   readonly daily_limit: number | null
   readonly credit_limit: string | null
   readonly max_concurrent: number
+  readonly allowed_models: readonly string[]
+  readonly tags: Tags
   // Incremented with every change of the key or its secrets.
   readonly version: number
   readonly created_at: string
@@ -211,6 +220,8 @@ function keyObject(key: KeyWithSecrets, now: number): KeyObject {
     daily_limit: key.dailyLimit,
     credit_limit: key.creditLimit === null ? null : formatCredits(key.creditLimit),
     max_concurrent: key.maxConcurrent,
+    allowed_models: key.allowedModels,
+    tags: key.tags,
     version: key.version,
     created_at: isoTime(key.createdAt),
     expires_at: isoTimeOrNull(key.expiresAt),

@@ -3,6 +3,7 @@
 import type { Call, Pass } from '../domain/handoff.ts'
 import type { AuthenticatedKey } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
+import { rowTags } from '../domain/tags.ts'
 import type { RequestFacts } from '../domain/usage.ts'
 import type { BillingStore } from '../store/contract/store.ts'
 import type { Authenticator } from './authenticate.ts'
@@ -102,5 +103,6 @@ function factsOf(call: Call, caller: AuthenticatedKey, rule: EndpointRule | unde
     endpoint: rule?.endpoint ?? 'unknown',
     clientIp: call.address?.text ?? 'unknown',
     createdAt: call.receivedAt,
+    tags: rowTags(caller.key.tags, undefined),
   }
 }

@@ -3,7 +3,7 @@
 import type { Key } from '../domain/key.ts'
 import { type Bucket, fullBucket, giveBack, isFull, lower, type Standing, standing, take } from '../lib/token-bucket.ts'
 import type { BucketSaid, SharedBuckets } from '../store/contract/buckets.ts'
-import { keyLimits, type LimitNeeds, type Limits, rpmSpent } from './rate-limit.ts'
+import { keyLimits, type LimitNeeds, type Limits, rpmRefusal } from './rate-limit.ts'
 
 export type SharedLimitNeeds = LimitNeeds & {
   readonly buckets: SharedBuckets
@@ -101,11 +101,11 @@ function sharedRpm({ clock, buckets, nodesAlive, onLocal }: SharedLimitNeeds) {
         onLocal()
         seen.isAlone = true
         const { bucket, size } = ownShare(seen)
-        if (!take(bucket, size, clock.monotonic())) throw rpmSpent(bucket)
+        if (!take(bucket, size, clock.monotonic())) throw rpmRefusal(bucket)
         return () => giveBack(bucket)
       }
       hear(seen, said)
-      if (!said.isTaken) throw rpmSpent(seen.said)
+      if (!said.isTaken) throw rpmRefusal(seen.said)
       return () => {
         giveBack(seen.said)
         buckets.giveBack(key.id)

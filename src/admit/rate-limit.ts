@@ -1,7 +1,8 @@
 // The limits of a key on this node: the rpm bucket, an allowance of 402 refusals, the requests in flight, and a mirror of the
 // daily count that can refuse early (the reservation counts exactly).
 import { type AuthenticatedKey, DAY_MS, dayOf, type Key } from '../domain/key.ts'
-import { Refusal } from '../domain/refusal.ts'
+import { concurrencyExceeded, dailySpent, rpmSpent, unpaidSpent } from '../domain/limit-refusals.ts'
+import type { Refusal } from '../domain/refusal.ts'
 import { type Endpoint, isBilled } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import {
@@ -10,6 +11,7 @@ import {
   fullBucket,
   giveBack,
   isFull,
+  resetSeconds,
   type Standing,
   standing,
   take,
@@ -69,7 +71,7 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
     const leave = slots.take(key)
     if (leave === undefined) {
       giveBack()
-      throw new Refusal('concurrency_exceeded', { retryAfter: 1, metadata: { limit: 'concurrent' } })
+      throw concurrencyExceeded(key.maxConcurrent)
     }
     return { giveBack, leave }
   }
@@ -78,7 +80,7 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
     enter(caller, endpoint) {
       refuseUnpaid(caller.key, endpoint)
       const { bucket, limit } = buckets.of(caller.key)
-      if (!take(bucket, limit, clock.monotonic())) throw rpmSpent(bucket)
+      if (!take(bucket, limit, clock.monotonic())) throw rpmRefusal(bucket)
       return enterWithToken(caller, () => giveBack(bucket))
     },
     refuseUnpaid,
@@ -101,8 +103,9 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
   }
 }
 
-export function rpmSpent(bucket: Bucket): Refusal {
-  return new Refusal('rate_limit_exceeded', { retryAfter: waitSeconds(bucket), metadata: { limit: 'rpm' } })
+// Of a bucket from which a token could not be taken just now.
+export function rpmRefusal(bucket: Bucket): Refusal {
+  return rpmSpent(bucket.limit, resetSeconds(bucket), waitSeconds(bucket))
 }
 
 type RpmBuckets = ReturnType<typeof rpmBuckets>
@@ -152,11 +155,7 @@ function unpaidAllowances(buckets: RpmBuckets, perMinuteMin: number, clock: Cloc
     refuseIfSpent(key: Key): void {
       const bucket = unpaid.get(key.id)
       if (bucket === undefined || spent(key) === undefined) return
-      throw new Refusal('rate_limit_exceeded', {
-        message: 'Too many requests with this key were rejected for insufficient credits; add credits or slow down.',
-        retryAfter: waitSeconds(bucket),
-        metadata: { limit: 'unpaid' },
-      })
+      throw unpaidSpent(perMinute(key), waitSeconds(bucket))
     },
     charge(key: Key): void {
       const now = clock.monotonic()
@@ -196,11 +195,8 @@ function dailyCounts(clock: Clock) {
   return {
     today,
     spent(caller: AuthenticatedKey): Refusal {
-      return new Refusal('daily_limit_exceeded', {
-        retryAfter: today(caller).resetSeconds,
-        metadata: { limit: 'daily' },
-        headers: { 'x-should-retry': 'false' },
-      })
+      const { used, resetsAt } = today(caller)
+      return dailySpent(caller.key.dailyLimit, used, dayOf(resetsAt) - 1, clock.now())
     },
     saw({ id, version }: Key, day: number, count: number): void {
       const seen = days.get(id)

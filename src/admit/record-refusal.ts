@@ -1,6 +1,7 @@
 // Records a refusal by the table of refusals: whether it counts against the key's limits, and where its usage row is written.
 import type { Pass } from '../domain/handoff.ts'
 import { REFUSALS, Refusal } from '../domain/refusal.ts'
+import { refusedFields } from '../domain/refused-row.ts'
 import type { Known } from './admit.ts'
 import type { EndpointRule } from './authorize.ts'
 import type { RefusalLog } from './refusal-log.ts'
@@ -26,10 +27,10 @@ export async function recordRefusal(refusal: Refusal, request: RefusedRequest, n
   // An audit could not tell it from one that was counted.
   if (pass === undefined && row === 'reservation' && refusal.status >= 500) return refusal
   if (!counts || row === 'background' || pass === undefined || rule === undefined) {
-    needs.refusalLog.logRefusal({ facts: known.facts(), httpStatus: refusal.status, errorCode: refusal.code })
+    needs.refusalLog.logRefusal({ facts: known.facts(), ...refusedFields(refusal) })
     return refusal
   }
-  const entry = { kind: 'unbilled', outcome: 'refused', httpStatus: refusal.status, errorCode: refusal.code } as const
+  const entry = { kind: 'unbilled', outcome: 'refused', ...refusedFields(refusal) } as const
   const other = await reserve(pass, { rule, entry }, needs).then(() => undefined, refusalOnly)
   if (other === undefined || REFUSALS[other.code].counts) return other ?? refusal
   return recordRefusal(other, request, needs)

@@ -1,9 +1,9 @@
 // The reservation: the request's row is committed, or the decision becomes the caller's refusal. The cached key record may turn
 // out to be stale here; then it is read again.
 import assert from 'node:assert/strict'
-import { formatCredits } from '../domain/credits.ts'
 import type { Pass } from '../domain/handoff.ts'
 import type { Key } from '../domain/key.ts'
+import { insufficientFunds } from '../domain/limit-refusals.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Clock } from '../lib/clock.ts'
 import type {
@@ -138,23 +138,4 @@ function refusalOf(
       needs.limits.wasUnpaid(caller.key)
       return insufficientFunds(reservation)
   }
-}
-
-function insufficientFunds(reservation: Extract<Reservation, { kind: 'insufficient_funds' }>): Refusal {
-  const metadata = {
-    available: formatCredits(reservation.available),
-    owed: formatCredits(reservation.owed),
-    required: formatCredits(reservation.required),
-    affordable_max_tokens: reservation.affordableTokens,
-    limit: reservation.limit,
-  }
-  if (reservation.heldByOthers) {
-    return new Refusal('credits_held', { metadata, retryAfter: 2, headers: { 'x-should-retry': 'true' } })
-  }
-  const whose = reservation.limit === 'key' ? "the key's credit limit" : 'the account'
-  const message =
-    reservation.owed > 0n
-      ? `The account is overdrawn by ${formatCredits(reservation.owed)} credits; add credits first.`
-      : `This request needs up to ${metadata.required} credits; ${whose} has ${metadata.available} available.`
-  return new Refusal('insufficient_credits', { message, metadata })
 }

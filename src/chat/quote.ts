@@ -15,6 +15,7 @@ import type { Considered } from '../domain/routing.ts'
 import { MODEL_NAME_MAX, storable } from '../domain/usage.ts'
 import { type PlanNeeds, plan, within } from '../route/plan.ts'
 import { promptEstimate, type TokenCounter } from '../settle/estimate.ts'
+import { NO_ERROR } from '../store/contract/store.ts'
 
 export type QuoteNeeds = ReserveNeeds &
   PlanNeeds & {
@@ -82,4 +83,4 @@ export async function quote(pass: Pass, rule: EndpointRule, chat: Chat, needs: Q
   }
 }
 
-const QUOTED = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, errorCode: null } as const
+const QUOTED = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, ...NO_ERROR } as const

@@ -1,5 +1,6 @@
 // Keys, their secrets and the accounts they spend from: the nouns and the pure rules of their states.
 import type { Nano } from './credits.ts'
+import type { Tags } from './tags.ts'
 
 export const SCOPES = ['chat.completions', 'embeddings', 'models.read'] as const
 export type Scope = (typeof SCOPES)[number]
@@ -14,6 +15,7 @@ export const RPM_LIMIT_MAX = 10_000_000
 export const DAILY_LIMIT_MAX = 1_000_000_000
 export const CONCURRENT_LIMIT_MAX = 100_000
 export const ALLOWLIST_ENTRIES_MAX = 256
+export const ALLOWED_MODELS_MAX = 100
 
 export type KeyControls = {
   readonly name: string
@@ -24,10 +26,13 @@ export type KeyControls = {
   readonly creditLimit: Nano | null
   readonly maxConcurrent: number
   readonly expiresAt: number | null
+  // Ids and patterns with `*`; empty: all.
+  readonly allowedModels: readonly string[]
+  readonly tags: Tags
 }
 
 // The defaults of a new key.
-export type KeyDefaults = Omit<KeyControls, 'name'>
+export type KeyDefaults = Omit<KeyControls, 'name' | 'allowedModels' | 'tags'>
 
 export type Key = KeyControls & {
   readonly id: string

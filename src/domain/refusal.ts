@@ -143,6 +143,8 @@ export type RefusalCode = keyof typeof REFUSALS
 
 export type RefusalDetail = {
   readonly message?: string
+  // What the usage row keeps instead of a message that may quote the caller's content.
+  readonly stored?: string
   readonly param?: string
   readonly metadata?: Readonly<Record<string, unknown>>
   // Seconds, whole or not; becomes Retry-After and retry-after-ms.

@@ -2,6 +2,7 @@
 import type { WrittenRates } from './catalog.ts'
 import { formatCredits } from './credits.ts'
 import type { Considered } from './routing.ts'
+import type { Tags } from './tags.ts'
 import type { Attempt, Endpoint, Outcome, RowState, UsageRow, UsageSource } from './usage.ts'
 import { isoTime, isoTimeOrNull } from './wire-time.ts'
 
@@ -41,13 +42,23 @@ export type UsageObject = {
   readonly client_ip: string
   readonly upstream_id: string | null
   readonly requests: number
+  readonly tags: Tags
 }
 
-// Operators also see how the request was routed.
-export type OperatorUsageObject = UsageObject & { readonly routing: readonly Considered[] }
+// Operators also see how the request was routed, and why it was refused or failed.
+export type OperatorUsageObject = UsageObject & {
+  readonly routing: readonly Considered[]
+  readonly error_message: string | null
+  readonly error_detail: Readonly<Record<string, unknown>> | null
+}
 
 export function operatorUsageObject(row: UsageRow): OperatorUsageObject {
-  return { ...usageObject(row), routing: row.routing }
+  return {
+    ...usageObject(row),
+    routing: row.routing,
+    error_message: row.errorMessage,
+    error_detail: row.errorDetail === null ? null : (JSON.parse(row.errorDetail) as Record<string, unknown>),
+  }
 }
 
 export function usageObject(row: UsageRow): UsageObject {
@@ -88,5 +99,8 @@ export function usageObject(row: UsageRow): UsageObject {
     client_ip: row.clientIp,
     upstream_id: row.upstreamId,
     requests: row.requests,
+    tags: row.tags === null ? NO_TAGS : (JSON.parse(row.tags) as Tags),
   }
 }
+
+const NO_TAGS: Tags = Object.freeze({})

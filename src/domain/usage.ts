@@ -53,6 +53,8 @@ export type RequestFacts = {
   readonly endpoint: Endpoint
   readonly clientIp: string
   readonly createdAt: number
+  // JSON, as `writeTags` makes it.
+  readonly tags: string | null
 }
 
 export type UsageRow = RequestFacts & {
@@ -67,6 +69,9 @@ export type UsageRow = RequestFacts & {
   readonly outcome: Outcome | null
   readonly httpStatus: number | null
   readonly errorCode: string | null
+  readonly errorMessage: string | null
+  // JSON of its figures.
+  readonly errorDetail: string | null
   readonly finishReason: string | null
   readonly tokens: Tokens
   readonly usageSource: UsageSource

@@ -37,8 +37,13 @@ export function standing(bucket: Bucket, limit: number, nowMs: number): Standing
   return {
     limit,
     remaining: Math.max(0, Math.floor(bucket.tokens)),
-    resetSeconds: Math.ceil(((limit - bucket.tokens) * 60) / limit),
+    resetSeconds: resetSeconds(bucket),
   }
+}
+
+// Until it is full, as of its last use.
+export function resetSeconds({ tokens, limit }: Bucket): number {
+  return Math.ceil(((limit - tokens) * 60) / limit)
 }
 
 // Seconds, with fractions, until one token is available.

@@ -7,14 +7,15 @@ import type { Delivery, Receipt } from '../domain/handoff.ts'
 import { type Estimates, meterUsage, readUsage, unknowns } from '../domain/metering.ts'
 import { promptMax } from '../domain/prompt.ts'
 import { mayReasonUnseen } from '../domain/reasoning.ts'
-import type { Refusal } from '../domain/refusal.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { refusedFields } from '../domain/refused-row.ts'
 import type { Considered } from '../domain/routing.ts'
 import type { UsageSource } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CoarseTimers } from '../lib/coarse-timers.ts'
 import { memoize } from '../lib/memoize.ts'
 import type { Pauses } from '../lib/pauses.ts'
-import { type BillingStore, NOTHING_SERVED, type Settled, type Settlement } from '../store/contract/store.ts'
+import { type BillingStore, NO_ERROR, NOTHING_SERVED, type Settled, type Settlement } from '../store/contract/store.ts'
 import { outputEstimate, promptEstimate, type TokenCounter } from './estimate.ts'
 
 // A reserved hold: released on every exit path, unless it was settled.
@@ -71,7 +72,7 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
       requestId: held.requestId,
       outcome: delivery.outcome,
       httpStatus,
-      errorCode: refusal?.code ?? null,
+      ...(refusal === undefined ? NO_ERROR : errorOf(refusal)),
       finishReason: delivery.finishReason,
       modelServed: answer.served === undefined ? null : answer.model.id,
       provider: answer.served?.provider ?? null,
@@ -93,6 +94,11 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
     refusal,
     httpStatus,
   }
+}
+
+function errorOf(refusal: Refusal): Pick<Settlement, 'errorCode' | 'errorMessage' | 'errorDetail'> {
+  const { errorCode, errorMessage, errorDetail } = refusedFields(refusal)
+  return { errorCode, errorMessage, errorDetail }
 }
 
 // Most requests have one candidate, and its routing record is always the same.
@@ -121,8 +127,8 @@ export async function release(held: Held, httpStatus: number, needs: SettleNeeds
       ...NOTHING_SERVED,
       requestId: held.requestId,
       outcome: 'refused',
+      ...errorOf(new Refusal('internal_error')),
       httpStatus,
-      errorCode: 'internal_error',
       ...priceOf(held.models[0], held),
       finishedAt: needs.clock.now(),
     },

@@ -13,6 +13,8 @@ export function keyWith(more: Partial<Key> = {}): Key {
     dailyLimit: null,
     creditLimit: null,
     maxConcurrent: 10_000,
+    allowedModels: [],
+    tags: {},
     createdAt: 0,
     expiresAt: null,
     expiredAt: null,

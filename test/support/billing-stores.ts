@@ -1,5 +1,6 @@
 // Stores on one database of any engine, each as a separate process would open it, with an account and a key to spend
 // from.
+
 import assert from 'node:assert/strict'
 import { randomUUIDv7 } from 'node:crypto'
 import { join } from 'node:path'
@@ -12,6 +13,7 @@ import { auditDatabase } from '../../src/store/audit/audit.ts'
 import type { AuditReport } from '../../src/store/audit/passes.ts'
 import { auditPostgres } from '../../src/store/audit/postgres.ts'
 import type { Checkpoint, ReservationRequest, Settlement, Store } from '../../src/store/contract/store.ts'
+import { NO_ERROR } from '../../src/store/contract/store.ts'
 import { openPostgres } from '../../src/store/postgres/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { temporaryFolder } from './folder.ts'
@@ -177,7 +179,7 @@ export function bill(requestId: string, tokens: Partial<Tokens>, change: Partial
     requestId,
     outcome: 'completed',
     httpStatus: 200,
-    errorCode: null,
+    ...NO_ERROR,
     finishReason: 'stop',
     modelServed: 'm',
     provider: 'up',
@@ -237,5 +239,6 @@ function facts(requestId: string): ReservationRequest['facts'] {
     endpoint: 'chat.completions',
     clientIp: '127.0.0.1',
     createdAt: Date.now(),
+    tags: null,
   }
 }

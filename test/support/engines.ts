@@ -86,5 +86,6 @@ function oneAtATime(sql: Sql): Sql {
     transaction: (work, alone) => queued(() => sql.transaction(work, alone)),
     now: sql.now,
     keyRows: sql.keyRows,
+    jsonCast: sql.jsonCast,
   }
 }

@@ -1,5 +1,7 @@
 // Sums usage rows directly, row by row, for comparison with stored sums; and a history of requests whose times the test
 // sets.
+import { Refusal } from '../../src/domain/refusal.ts'
+import { refusedFields } from '../../src/domain/refused-row.ts'
 import { HOUR_MS, type UsageRow } from '../../src/domain/usage.ts'
 import type { SummaryGroup, SummaryRow } from '../../src/store/contract/operator.ts'
 import type { ReservationRequest, Store } from '../../src/store/contract/store.ts'
@@ -21,7 +23,7 @@ export function askAt(fixture: Fixture, at: number, change: Partial<ReservationR
 // A refusal is written in the background; a later awaited write is committed with it or after it.
 export async function noteAt(fixture: Fixture, at: number, requests = 1): Promise<void> {
   const { facts } = askAt(fixture, at)
-  fixture.store.billing.logRefusal({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded', requests })
+  fixture.store.billing.logRefusal({ facts, ...refusedFields(new Refusal('rate_limit_exceeded')), requests })
   await fixture.store.billing.settle(bill('nobody', {}))
 }
 

@@ -39,11 +39,11 @@ const SOUND = `
     ('r5', 'acct_a', 'key_a', 'aaaa', 'models', 0, 'settled', 'completed', 5, 0, 0, 0, NULL, NULL, 0, 0, 1, '::1');
   INSERT INTO usage_rolled (hour, mark, rolled_mark) VALUES (0, 3, 3);
   INSERT INTO usage_hour VALUES
-    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'completed', 1, 10, 0, 0, 4, 0, 60, 0, 0),
-    (0, 'acct_a', 'key_a', '', '', 'chat.completions', '', 1, 0, 0, 0, 0, 0, 0, 0, 0),
-    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'client_left', 1, 10, 5, 0, 3, 0, 45, 0, 0),
-    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'refused', 1, 0, 0, 0, 0, 0, 0, 0, 0),
-    (0, 'acct_a', 'key_a', '', '', 'models', 'completed', 1, 0, 0, 0, 0, 0, 0, 0, 0);
+    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'completed', '', '', 1, 10, 0, 0, 4, 0, 60, 0, 0),
+    (0, 'acct_a', 'key_a', '', '', 'chat.completions', '', '', '', 1, 0, 0, 0, 0, 0, 0, 0, 0),
+    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'client_left', '', '', 1, 10, 5, 0, 3, 0, 45, 0, 0),
+    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'refused', '', '', 1, 0, 0, 0, 0, 0, 0, 0, 0),
+    (0, 'acct_a', 'key_a', '', '', 'models', 'completed', '', '', 1, 0, 0, 0, 0, 0, 0, 0, 0);
   INSERT INTO usage_hour_ms VALUES (0, 15, 1);
   UPDATE usage SET error_code = 'model_not_found', model_requested = 'none' WHERE request_id = 'r4';
   INSERT INTO usage_rolled_total VALUES (0, 3);

@@ -17,6 +17,7 @@ const facts: ReservationRequest['facts'] = {
   endpoint: 'chat.completions',
   clientIp: '192.0.2.1',
   createdAt: 1,
+  tags: '{}',
 }
 const ask = {
   facts,
@@ -32,6 +33,8 @@ const bill: Settlement = {
   outcome: 'completed',
   httpStatus: 4,
   errorCode: 'code',
+  errorMessage: 'message',
+  errorDetail: 'detail',
   finishReason: 'stop',
   modelServed: 'served',
   provider: 'provider',
@@ -66,10 +69,23 @@ const OPS: readonly BillingOp[] = [
   },
   {
     do: 'reserve',
-    ask: { ...ask, entry: { kind: 'unbilled', outcome: 'refused', httpStatus: 18, errorCode: 'free code' } },
+    ask: {
+      ...ask,
+      entry: {
+        kind: 'unbilled',
+        outcome: 'refused',
+        httpStatus: 18,
+        errorCode: 'free code',
+        errorMessage: 'free message',
+        errorDetail: 'free detail',
+      },
+    },
   },
   { do: 'settle', bill },
-  { do: 'log_refusal', row: { facts, httpStatus: 19, errorCode: 'noted', requests: 21 } },
+  {
+    do: 'log_refusal',
+    row: { facts, httpStatus: 19, errorCode: 'noted', errorMessage: 'said', errorDetail: null, requests: 21 },
+  },
   { do: 'sweep', live: ['a', 'b'] },
 ]
 const RESULTS = [

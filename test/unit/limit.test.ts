@@ -161,6 +161,8 @@ function bearerOf(
       dailyLimit: null,
       creditLimit: null,
       maxConcurrent: 100,
+      allowedModels: [],
+      tags: {},
       createdAt: 0,
       expiresAt: null,
       expiredAt: null,

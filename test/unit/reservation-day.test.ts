@@ -1,9 +1,11 @@
 // The reservation's daily count by the clock of the database: a clock that goes back a little starts no second day.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayOf } from '../../src/domain/key.ts'
 import { type AccountRecord, applyOp, type KeyRecord, type UnitOfWork } from '../../src/store/billing/transitions.ts'
 import type { ReservationRequest } from '../../src/store/contract/store.ts'
+import { NO_ERROR } from '../../src/store/contract/store.ts'
 
 const DAY_MS = 86_400_000
 const MIDNIGHT = 20_000 * DAY_MS
@@ -36,7 +38,7 @@ function unitOfWorkOf({ dailyLimit }: { readonly dailyLimit: number }) {
   const balances = { id: 'key', version: 1, held: 0n, spent: 0n, creditLimit: null, expiresAt: null, dead: false }
   const key = { ...balances, dailyLimit, day: 0, dayCount: 0, dirty: false } as unknown as KeyRecord
   const facts = { keyId: 'key', accountId: 'acct', createdAt: 0 }
-  const entry = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, errorCode: null }
+  const entry = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, ...NO_ERROR }
   const rest = { keyVersion: 1, graceExpiresAt: null, evenIfSuspended: false, modelRequested: null, stream: false }
   const ask = { facts, entry, ...rest } as unknown as ReservationRequest
   return {

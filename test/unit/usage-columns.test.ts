@@ -93,11 +93,12 @@ test('an inserted row writes exactly the fields of its record', () => {
     'endpoint',
     'clientIp',
     'createdAt',
+    'tags',
   ]
   const opened: Exclude<keyof OpenedRow, 'facts'>[] = ['modelRequested', 'stream', 'hold', 'priceVersion', 'price']
   const closed: Exclude<keyof ClosedRow, 'facts'>[] = [
     ...(['modelRequested', 'stream', 'requests'] as const),
-    ...(['outcome', 'httpStatus', 'errorCode', 'finishedAt'] as const),
+    ...(['outcome', 'httpStatus', 'errorCode', 'errorMessage', 'errorDetail', 'finishedAt'] as const),
   ]
 
   assert.deepEqual(

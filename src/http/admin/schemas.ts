@@ -2,7 +2,14 @@
 // made from it.
 import { Type } from 'typebox'
 import { NAME_MAX, NOTE_MAX } from '../../admin/input.ts'
-import { ALLOWLIST_ENTRIES_MAX, CONCURRENT_LIMIT_MAX, DAILY_LIMIT_MAX, RPM_LIMIT_MAX } from '../../domain/key.ts'
+import {
+  ALLOWED_MODELS_MAX,
+  ALLOWLIST_ENTRIES_MAX,
+  CONCURRENT_LIMIT_MAX,
+  DAILY_LIMIT_MAX,
+  RPM_LIMIT_MAX,
+} from '../../domain/key.ts'
+import { KEY_TAGS_MAX, TAG_NAME_PATTERN, TAG_VALUE_MAX } from '../../domain/tags.ts'
 import { ENDPOINTS, MODEL_NAME_MAX, OUTCOMES } from '../../domain/usage.ts'
 import { SUMMARY_GROUPS } from '../../store/contract/operator.ts'
 import { ACCESS } from './access-schemas.ts'
@@ -41,6 +48,19 @@ const controls = {
   credit_limit: Type.Optional(Type.Union([Credits, Type.Null()])),
   max_concurrent: Type.Optional(Type.Integer({ minimum: 1, maximum: CONCURRENT_LIMIT_MAX })),
   expires_at: Type.Optional(Type.Union([Time, Type.Null()])),
+  allowed_models: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: MODEL_NAME_MAX }), {
+      maxItems: ALLOWED_MODELS_MAX,
+      description: 'Ids or aliases of models, or patterns in which `*` stands for any text. Empty: all models.',
+    }),
+  ),
+  tags: Type.Optional(
+    Type.Record(Type.String({ pattern: TAG_NAME_PATTERN }), Type.String({ minLength: 1 }), {
+      maxProperties: KEY_TAGS_MAX,
+      additionalProperties: false,
+      description: `Names of lower-case letters, digits, \`_\`, \`.\` and \`-\`, with values of up to ${TAG_VALUE_MAX} characters.`,
+    }),
+  ),
 }
 
 const usageFilter = {

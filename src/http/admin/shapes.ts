@@ -28,6 +28,8 @@ export const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(typ
 const Version = Type.Integer({ minimum: 1, description: 'Increases with every change; send it as `If-Match`.' })
 const Tokens = Type.Integer({ minimum: 0 })
 
+const TagsShape = Type.Record(Type.String(), Type.String(), { description: 'Names with values.' })
+
 const KEY = {
   object: Type.Literal('key'),
   id: Type.String(),
@@ -41,6 +43,8 @@ const KEY = {
   daily_limit: nullable(Type.Integer()),
   credit_limit: nullable(Credits),
   max_concurrent: Type.Integer(),
+  allowed_models: Type.Array(Type.String(), { description: 'The only models that it may use. Empty: all.' }),
+  tags: TagsShape,
   version: Version,
   created_at: Time,
   expires_at: nullable(Time),
@@ -131,11 +135,24 @@ export const UsageShape = Type.Object({
   client_ip: Type.String(),
   upstream_id: nullable(Type.String()),
   requests: Type.Integer({ minimum: 1 }),
+  tags: TagsShape,
 })
 
 export const OperatorUsageShape = Type.Object({
   ...UsageShape.properties,
   routing: Type.Array(ConsideredShape, { description: 'The candidates, their order and the reason for each.' }),
+  error_message: nullable(
+    Type.String({ description: "Why it was refused or failed: the refusal's message, or the provider's own words." }),
+  ),
+  error_detail: nullable(
+    Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description: 'The figures of a refusal, such as its limit; of a failure, the error of each attempt.',
+      },
+    ),
+  ),
 })
 
 export const SummaryShape = Type.Object({

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ReportMethods, UsageQuery } from '../../admin/reports.ts'
-import type { UsageObject } from '../../domain/usage-wire.ts'
+import type { OperatorUsageObject } from '../../domain/usage-wire.ts'
 import { pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
@@ -47,7 +47,7 @@ async function sendCsv(reply: FastifyReply, filter: UsageQuery, range: CsvRange,
     for (let page = first; ; ) {
       yield page.data.map(csvLine).join('')
       written += page.data.length
-      const last: UsageObject | undefined = page.data.at(-1)
+      const last: OperatorUsageObject | undefined = page.data.at(-1)
       if (!page.has_more || last === undefined || written >= range.rowsMax) return
       if (written >= CSV_ROWS_MAX) throw new Error(`a CSV export exceeded ${CSV_ROWS_MAX} rows`)
       page = await readPage(range.rowsMax - written, last.request_id)
@@ -76,7 +76,7 @@ function qualityOf(type: string, accept = ''): number {
 }
 
 // Usage rows as CSV (RFC 4180), safe to open in a spreadsheet: many fields come from callers.
-const COLUMNS: readonly Exclude<keyof UsageObject, 'object'>[] = [
+const COLUMNS: readonly Exclude<keyof OperatorUsageObject, 'object' | 'routing'>[] = [
   'request_id',
   'client_request_id',
   'account_id',
@@ -111,11 +111,14 @@ const COLUMNS: readonly Exclude<keyof UsageObject, 'object'>[] = [
   'client_ip',
   'upstream_id',
   'requests',
+  'tags',
+  'error_message',
+  'error_detail',
 ]
 
 export const CSV_HEADER = `${COLUMNS.join(',')}\r\n`
 
-export function csvLine(row: UsageObject): string {
+export function csvLine(row: OperatorUsageObject): string {
   return `${COLUMNS.map(name => cell(row[name])).join(',')}\r\n`
 }
 

@@ -3,6 +3,7 @@ import type { EndpointRule } from '../../admit/authorize.ts'
 import { type Reserved, type ReserveNeeds, reserve } from '../../admit/reserve.ts'
 import type { ErrorWriter } from '../../dialects/dialect.ts'
 import type { Pass } from '../../domain/handoff.ts'
+import { NO_ERROR } from '../../store/contract/store.ts'
 import type { Served } from '../../telemetry/request-log.ts'
 import { commonHeaders, costHeader, type RequestContext, type ResponseNeeds, sendJson } from '../response.ts'
 
@@ -72,7 +73,7 @@ async function serve(
   needs: UnbilledNeeds,
 ): Promise<Served> {
   const answer = await work()
-  const entry = { kind: 'unbilled', outcome: 'completed', httpStatus: answer.status, errorCode: null } as const
+  const entry = { kind: 'unbilled', outcome: 'completed', httpStatus: answer.status, ...NO_ERROR } as const
   const reserved = await reserve(pass, { rule, entry }, needs)
   const headers = [
     ...commonHeaders(ctx, undefined, needs.reply),

@@ -4,11 +4,13 @@ import { bucketOf, DAY_HOURS, HOUR_MS, hourOf, isBilled } from '../../domain/usa
 import { DIMENSIONS, SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
 import { NAMES_MAX, TOO_MANY } from '../sql/usage/hour-totals.ts'
 import { type AuditCounts, accountSums, keySums, type Pass, type PassRow, type Sums } from './counts.ts'
+import { type SharedTags, sharedTagsPass, tagsInSums } from './shared-tags.ts'
 
 // The state of each hour: whether its sums must be current, how far its rows are dropped, and the recomputed sums.
 export type HourBook = {
   readonly hours: Map<number, Hour>
   readonly days: Map<number, { readonly marks: Nano; readonly kept: Totals }>
+  readonly sharedTags: SharedTags
   lastHour: number
 }
 type Hour = {
@@ -21,7 +23,7 @@ type Hour = {
   readonly totals: HourTotals
 }
 export function newHourBook(): HourBook {
-  return { hours: new Map(), days: new Map(), lastHour: -1 }
+  return { hours: new Map(), days: new Map(), sharedTags: new Map(), lastHour: -1 }
 }
 
 export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
@@ -66,6 +68,7 @@ export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
       look: row => addDurations(book.days.get(Number(row.day))?.kept, row),
     },
     ...totalsPasses(hour => book.hours.get(hour)?.totals),
+    sharedTagsPass(book.sharedTags),
   ]
 }
 
@@ -97,6 +100,7 @@ export function findInHour(book: HourBook, row: PassRow, counts: AuditCounts): v
     model: unknown ? '' : (row.model_served ?? row.model_requested ?? ''),
     provider: row.provider ?? '',
     outcome: row.outcome ?? '',
+    tags: tagsInSums(book.sharedTags, row, at),
     upstream_cost: row.upstream_cost ?? 0n,
     overshoot: cost > hold ? cost - hold : 0n,
   }

@@ -99,8 +99,9 @@ function packGate(flat: unknown[], ask: ReservationRequest): void {
     ask.isRefusalCounted,
     entry.kind,
   )
-  if (entry.kind === 'unbilled') flat.push(entry.outcome, entry.httpStatus, entry.errorCode, null, null, null, null)
-  else {
+  if (entry.kind === 'unbilled') {
+    flat.push(entry.outcome, entry.httpStatus, entry.errorCode, entry.errorMessage, entry.errorDetail, null, null)
+  } else {
     const { base, baseAtBest, outputPrice, outputTokens, outputTokensMin, priceVersion, price } = entry
     flat.push(base, outputPrice, outputTokens, outputTokensMin, priceVersion, price, baseAtBest)
   }
@@ -127,6 +128,8 @@ function unpackEntry(flat: FlatBatch, at: number): ReservationRequest['entry'] {
       outcome: flat[at + 1],
       httpStatus: flat[at + 2],
       errorCode: flat[at + 3],
+      errorMessage: flat[at + 4],
+      errorDetail: flat[at + 5],
     } as ReservationRequest['entry']
   }
   return {

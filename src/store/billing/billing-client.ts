@@ -1,5 +1,7 @@
 // The client side of billing, whichever engine commits its batches: operations that are awaited, and those written in the
 // background.
+import { Refusal } from '../../domain/refusal.ts'
+import { refusedFields } from '../../domain/refused-row.ts'
 import { systemClock } from '../../lib/clock.ts'
 import {
   type BillingStore,
@@ -102,8 +104,7 @@ function releaseOf({ facts }: ReservationRequest): Settlement {
     ...NOTHING_SERVED,
     requestId: facts.requestId,
     outcome: 'refused',
-    httpStatus: 503,
-    errorCode: 'service_unavailable',
+    ...refusedFields(new Refusal('service_unavailable')),
     finishedAt: systemClock.now(),
   }
 }

@@ -5,17 +5,22 @@ import type { Nano } from '../../domain/credits.ts'
 import type { OutboxEvent } from '../../domain/events.ts'
 import { countMayHelp, decideHold } from '../../domain/hold.ts'
 import { dayOf } from '../../domain/key.ts'
+import { dailySpent, insufficientFunds } from '../../domain/limit-refusals.ts'
+import type { Refusal } from '../../domain/refusal.ts'
+import { refusedFields } from '../../domain/refused-row.ts'
 import type { RequestFacts } from '../../domain/usage.ts'
 import {
   type Balances,
   type Checkpoint,
   type HoldEntry,
+  NO_ERROR,
   NOTHING_SERVED,
   type RefusedRow,
   type Reservation,
   type ReservationRequest,
   type Settled,
   type Settlement,
+  type UnbilledEntry,
   type Unmarked,
 } from '../contract/store.ts'
 import { type AccountBalances, bookCost, type KeyBalances, takeHold } from './balances.ts'
@@ -95,6 +100,8 @@ export type ClosedRow = InsertedRow & {
   readonly outcome: string
   readonly httpStatus: number
   readonly errorCode: string | null
+  readonly errorMessage: string | null
+  readonly errorDetail: string | null
   readonly finishedAt: number
   readonly requests: number
 }
@@ -130,7 +137,7 @@ function reserve(ask: ReservationRequest, unit: UnitOfWork): Reservation {
 
   turnDay(key, dayOf(unit.now))
   if (key.dailyLimit !== null && key.dayCount >= key.dailyLimit) {
-    insertRefused(ask, 429, 'daily_limit_exceeded', unit)
+    insertRefused(ask, () => dailySpent(key.dailyLimit, key.dayCount, key.day, unit.now), unit)
     return { kind: 'daily_spent', day: key.day, dayCount: key.dayCount }
   }
   const reserved = entry.kind === 'hold' ? insertHold(ask, entry, account, key, unit) : insertAsRequested(ask, unit)
@@ -172,7 +179,7 @@ function insertHold(
   const decision = decideHold(entry, account, key)
   if (decision.kind === 'insufficient_funds') {
     if (countMayHelp(entry, account, key)) return { kind: 'count_first' as const }
-    insertRefused(ask, 402, decision.heldByOthers ? 'credits_held' : 'insufficient_credits', unit)
+    insertRefused(ask, () => insufficientFunds({ ...decision, owed: account.owed }), unit)
     return decision
   }
   const { facts, modelRequested, stream } = ask
@@ -185,21 +192,18 @@ function insertHold(
   return { kind: 'fits' as const, hold, outputTokens }
 }
 
-function insertRefused(ask: ReservationRequest, httpStatus: number, errorCode: string, unit: UnitOfWork): void {
-  if (!ask.isRefusalCounted) insertUnbilled(ask, 'refused', httpStatus, errorCode, unit)
+function insertRefused(ask: ReservationRequest, refusal: () => Refusal, unit: UnitOfWork): void {
+  if (!ask.isRefusalCounted) insertUnbilled(ask, { outcome: 'refused', ...refusedFields(refusal()) }, unit)
 }
 
 function insertAsRequested(ask: ReservationRequest, unit: UnitOfWork) {
-  if (ask.entry.kind === 'unbilled')
-    insertUnbilled(ask, ask.entry.outcome, ask.entry.httpStatus, ask.entry.errorCode, unit)
+  if (ask.entry.kind === 'unbilled') insertUnbilled(ask, ask.entry, unit)
   return { kind: 'fits' as const, hold: 0n, outputTokens: 0 }
 }
 
 function insertUnbilled(
   ask: ReservationRequest,
-  outcome: string,
-  httpStatus: number,
-  errorCode: string | null,
+  { outcome, httpStatus, errorCode, errorMessage, errorDetail }: Omit<UnbilledEntry, 'kind'>,
   unit: UnitOfWork,
 ): void {
   const { facts, modelRequested, stream } = ask
@@ -211,6 +215,8 @@ function insertUnbilled(
     outcome,
     httpStatus,
     errorCode,
+    errorMessage,
+    errorDetail,
     finishedAt: unit.now,
     requests: 1,
   })
@@ -237,8 +243,9 @@ function settle(bill: Settlement, unit: UnitOfWork): Settled {
   return 'corrected'
 }
 
-function note({ facts, httpStatus, errorCode, requests = 1 }: RefusedRow, unit: UnitOfWork): null {
-  const refused = { facts, modelRequested: null, stream: false, outcome: 'refused', httpStatus, errorCode }
+function note({ requests = 1, ...row }: RefusedRow, unit: UnitOfWork): null {
+  const { facts } = row
+  const refused = { ...row, modelRequested: null, stream: false, outcome: 'refused' }
   unit.changes(facts.createdAt)
   unit.insertClosed({ ...refused, finishedAt: facts.createdAt, requests })
   return null
@@ -267,7 +274,7 @@ function recover(row: UsageRecord, unit: UnitOfWork): void {
     requestId: row.requestId,
     outcome: 'recovered',
     httpStatus: null,
-    errorCode: null,
+    ...NO_ERROR,
     cost,
     finishedAt: unit.now,
   })

@@ -32,6 +32,7 @@ export const USAGE_COLUMNS = [
   { column: 'endpoint', field: 'endpoint', type: 'text', written: 'request' },
   { column: 'client_ip', field: 'clientIp', type: 'text', written: 'request' },
   { column: 'created_at', field: 'createdAt', type: 'integer', written: 'request' },
+  { column: 'tags', field: 'tags', type: 'text?', written: 'request' },
   { column: 'model_requested', field: 'modelRequested', type: 'text?', written: 'open' },
   { column: 'stream', field: 'stream', type: 'boolean', written: 'open' },
   { column: 'requests', field: 'requests', type: 'integer', written: 'open' },
@@ -44,6 +45,8 @@ export const USAGE_COLUMNS = [
   { column: 'outcome', field: 'outcome', type: 'text?', written: 'close' },
   { column: 'http_status', field: 'httpStatus', type: 'integer?', written: 'close' },
   { column: 'error_code', field: 'errorCode', type: 'text?', written: 'close' },
+  { column: 'error_message', field: 'errorMessage', type: 'text?', written: 'close' },
+  { column: 'error_detail', field: 'errorDetail', type: 'text?', written: 'close' },
   { column: 'finish_reason', field: 'finishReason', type: 'text?', written: 'close' },
   { column: 'model_served', field: 'modelServed', type: 'text?', written: 'close' },
   { column: 'provider', field: 'provider', type: 'text?', written: 'close' },
@@ -83,7 +86,10 @@ export const OPENED_COLUMNS = REPORTED.filter(
 )
 
 // A row that is inserted closed, since it costs nothing.
-const CLOSED: readonly UsageColumnName[] = ['outcome', 'http_status', 'error_code', 'finished_at', 'requests']
+const CLOSED: readonly UsageColumnName[] = [
+  ...(['outcome', 'http_status', 'error_code', 'error_message', 'error_detail'] as const),
+  ...(['finished_at', 'requests'] as const),
+]
 export const CLOSED_COLUMNS = REPORTED.filter(
   column => isRequest(column) || isBody(column) || CLOSED.includes(column.column),
 )

@@ -41,7 +41,14 @@ export type Keys = {
 }
 
 export type NewSecret = { readonly hash: string; readonly prefix: string; readonly last4: string }
-export type NewKey = KeyControls & { readonly id: string; readonly accountId: string; readonly secret: NewSecret }
+// Without a list of models it may use all, and without tags it has none.
+export type NewKey = Omit<KeyControls, OptionalControl> &
+  Partial<Pick<KeyControls, OptionalControl>> & {
+    readonly id: string
+    readonly accountId: string
+    readonly secret: NewSecret
+  }
+type OptionalControl = 'allowedModels' | 'tags'
 export type KeyFilter = Page & {
   readonly status?: KeyStatus | undefined
   readonly accountId?: string | undefined
@@ -108,7 +115,10 @@ export type UsageSpan = {
   readonly provider?: string | undefined
   readonly endpoint?: Endpoint | 'all' | undefined
   readonly outcome?: Outcome | undefined
+  // All of them.
+  readonly tags?: readonly TagPair[] | undefined
 }
+export type TagPair = readonly [name: string, value: string]
 export type UsageFilter = Page &
   UsageSpan & {
     // The maximum number of rows examined for a page, matching or not; unlimited if absent.
@@ -116,7 +126,10 @@ export type UsageFilter = Page &
   }
 
 export const SUMMARY_GROUPS = ['day', 'hour', 'model', 'provider', 'key', 'account'] as const
-export type SummaryGroup = (typeof SUMMARY_GROUPS)[number]
+// By time, by a dimension, or by the values of a tag.
+export type SummaryGroup = (typeof SUMMARY_GROUPS)[number] | `tag:${string}`
+// The group of requests whose value of the tag is not summed separately.
+export const OTHER_VALUES = '(other)'
 export type SummaryRow = {
   readonly group: string
   readonly requests: number

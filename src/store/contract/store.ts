@@ -3,6 +3,7 @@
 import { type Nano, NO_TOKENS, type Tokens } from '../../domain/credits.ts'
 import type { HoldAsk, KeyFunds } from '../../domain/hold.ts'
 import type { AuthenticatedKey, Balance } from '../../domain/key.ts'
+import type { RefusedFields } from '../../domain/refused-row.ts'
 import type { Outcome, RequestFacts, UsageSource } from '../../domain/usage.ts'
 import type { CatalogStore } from './catalog.ts'
 import type { Nodes } from './nodes.ts'
@@ -68,6 +69,8 @@ export type UnbilledEntry = {
   readonly outcome: 'completed' | 'refused'
   readonly httpStatus: number
   readonly errorCode: string | null
+  readonly errorMessage: string | null
+  readonly errorDetail: string | null
 }
 
 // An open row that holds the maximum cost of the request.
@@ -112,6 +115,9 @@ export type Settlement = {
   // Null: there was none.
   readonly httpStatus: number | null
   readonly errorCode: string | null
+  readonly errorMessage: string | null
+  // JSON of its figures.
+  readonly errorDetail: string | null
   readonly finishReason: string | null
   readonly modelServed: string | null
   readonly provider: string | null
@@ -130,6 +136,9 @@ export type Settlement = {
   readonly finishedAt: number
   readonly upstreamId: string | null
 }
+
+// A row that was closed without an error.
+export const NO_ERROR = { errorCode: null, errorMessage: null, errorDetail: null } as const
 
 // What a settlement says where no upstream has served.
 export const NOTHING_SERVED = {
@@ -165,10 +174,8 @@ export type Checkpoint = {
 
 export type Unmarked = { readonly requestId: string; readonly provider: null }
 
-export type RefusedRow = {
+export type RefusedRow = RefusedFields & {
   readonly facts: RequestFacts
-  readonly httpStatus: number
-  readonly errorCode: string
   // The number of refusals that it stands for; 1 if absent.
   readonly requests?: number
 }

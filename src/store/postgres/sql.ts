@@ -62,6 +62,8 @@ const UPKEEP_WAIT_MS = 250
 // Taken by every batch before it reads which hours are claimed.
 export const SHARE_HOURS = `SELECT pg_advisory_xact_lock_shared(${lockOf('hours')})`
 
+const DIALECT = { keyRows: 'column', jsonCast: '::json' } as const
+
 export async function openPostgresSql(options: PostgresSqlOptions): Promise<PostgresSql> {
   // Loaded only where Postgres is used.
   const { default: pg } = await import('pg')
@@ -86,7 +88,7 @@ export async function openPostgresSql(options: PostgresSqlOptions): Promise<Post
     return withClient(async client => {
       try {
         const now = time.heard(lastRow(await client.query(beginning(alone))))
-        const result = await work({ ...statementsOn(client), now: () => now, keyRows: 'column' })
+        const result = await work({ ...statementsOn(client), now: () => now, ...DIALECT })
         await client.query('COMMIT')
         return result
       } catch (error) {
@@ -99,7 +101,7 @@ export async function openPostgresSql(options: PostgresSqlOptions): Promise<Post
   return {
     ...statementsOn(pool),
     now: time.now,
-    keyRows: 'column',
+    ...DIALECT,
     withClient,
     async transaction(work, alone) {
       for (let tries = 1; ; tries++) {

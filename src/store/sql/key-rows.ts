@@ -1,12 +1,13 @@
 // Reads keys with their secrets from SQL: one statement for the keys, one for the secrets of all of them.
 import type { AuthenticatedKey, Key, KeyWithSecrets, Scope, Secret } from '../../domain/key.ts'
+import type { Tags } from '../../domain/tags.ts'
 import type { KeyFilter, Paged } from '../contract/operator.ts'
 import { type Conditions, containing } from './conditions.ts'
 import { searchNewest } from './search.ts'
 import { bigOrNull, int, intOrNull, type Row, type Sql, type Tx, text } from './sql.ts'
 
 const KEY_COLUMNS = `k.id, k.account_id, k.name, k.version, k.scopes, k.ip_allowlist, k.rpm_limit, k.daily_limit, k.credit_limit,
-  k.max_concurrent, k.created_at, k.expires_at, k.expired_at, k.revoked_at,
+  k.max_concurrent, k.created_at, k.expires_at, k.expired_at, k.revoked_at, k.allowed_models, k.tags,
   (SELECT MAX(s.last_used_at) FROM secret s WHERE s.key_id = k.id) AS last_used_at`
 
 export async function readKeyById(tx: Tx, id: string): Promise<KeyWithSecrets | undefined> {
@@ -68,6 +69,8 @@ function readKey(row: Row): Key {
     expiredAt: intOrNull(row.expired_at),
     revokedAt: intOrNull(row.revoked_at),
     lastUsedAt: intOrNull(row.last_used_at),
+    allowedModels: JSON.parse(text(row.allowed_models)) as string[],
+    tags: JSON.parse(text(row.tags)) as Tags,
   }
 }
 

@@ -1,6 +1,7 @@
 // Keys and their secrets in SQL. Every change locks the key's row, increments its version and leaves an event, all in one
 // transaction, so that the next reservation detects any stale cache.
 import { DAY_MS, dayOf, GRACE_MS, type KeyControls, keyStatus, SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
+import { writeTags } from '../../domain/tags.ts'
 import type { Actor, Keys, NewKey, NewSecret } from '../contract/operator.ts'
 import { appendEvent, SYSTEM } from './events.ts'
 import { announceExpiries, emitCreated, emitGraceEnded, emitRevoked, emitRotated } from './key-events.ts'
@@ -160,6 +161,8 @@ function columnsOf(controls: Partial<KeyControls>): readonly (readonly [string, 
     ['daily_limit', controls.dailyLimit],
     ['credit_limit', controls.creditLimit],
     ['max_concurrent', controls.maxConcurrent],
+    ['allowed_models', controls.allowedModels && JSON.stringify(controls.allowedModels)],
+    ['tags', controls.tags && writeTags(controls.tags)],
     ['expires_at', controls.expiresAt],
     // A new expiry means that the key is valid again.
     ['expired_at', controls.expiresAt === undefined ? undefined : null],

@@ -16,6 +16,8 @@ export type Sql = {
   now(): number
   // How the usage rows of a key are found: by the index on their column, or by the view `usage_of_key`.
   readonly keyRows: 'column' | 'view'
+  // What a text needs before `->>` reads it as JSON.
+  readonly jsonCast: '' | '::json'
 }
 
 export type Tx = Omit<Sql, 'transaction'>

@@ -6,6 +6,8 @@ import type { Param, Row, Sql, Tx } from '../sql/sql.ts'
 
 export type SqliteSql = Sql & { readonly db: DatabaseSync; prepare(text: string): StatementSync; close(): void }
 
+const DIALECT = { keyRows: 'view', jsonCast: '' } as const
+
 export function sqliteSql(path: string, clock: Clock, options: { readonly readOnly?: boolean } = {}): SqliteSql {
   const db = new DatabaseSync(path, {
     readOnly: options.readOnly ?? false,
@@ -36,14 +38,14 @@ export function sqliteSql(path: string, clock: Clock, options: { readonly readOn
   return {
     ...statements,
     now: clock.now,
-    keyRows: 'view',
+    ...DIALECT,
     db,
     prepare,
     async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
       const now = clock.now()
       db.exec('BEGIN IMMEDIATE')
       try {
-        const result = await work({ ...statements, now: () => now, keyRows: 'view' })
+        const result = await work({ ...statements, now: () => now, ...DIALECT })
         db.exec('COMMIT')
         return result
       } catch (error) {

@@ -1,9 +1,12 @@
 // What a node on Postgres relies on when the outcome of a commit is unknown and after a pause: a number that only its
 // own batch can have written, a lease that every reservation renews, and rows that must be unchanged since they were
 // read.
+
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import pg from 'pg'
+import { Refusal } from '../../../src/domain/refusal.ts'
+import { refusedFields } from '../../../src/domain/refused-row.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { StoreUnavailable } from '../../../src/store/contract/store.ts'
 import { openPostgres } from '../../../src/store/postgres/postgres.ts'
@@ -48,7 +51,7 @@ if (postgres !== undefined) {
       const cut = cutter.cutNext(where)
       node.billing.checkpoint(checkpoint('r1', { prompt: 7 }))
       const { facts } = fixture.ask('refused')
-      node.billing.logRefusal({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded' })
+      node.billing.logRefusal({ facts, ...refusedFields(new Refusal('rate_limit_exceeded')) })
       await cut
 
       await until('it is written', async () => (await fixture.store.usage.get('refused'))?.httpStatus === 429)

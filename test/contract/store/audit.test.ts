@@ -1,7 +1,9 @@
 // Damage that only a recount reveals, planted on every engine in a ledger that a store wrote itself: the audit names
 // the broken invariant each time, and none before.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { NO_ERROR } from '../../../src/store/contract/store.ts'
 import { bill, checkpoint, GATE_ENGINES, type GateEngine, openFixture } from '../../support/billing-stores.ts'
 
 const DAY = 86_400_000
@@ -77,7 +79,7 @@ for (const { engine, make } of GATE_ENGINES) {
 async function openBusyFixture(make: GateEngine['make']) {
   const fixture = await openFixture(make, 10_000n)
   const { billing, accounts } = fixture.store
-  const free = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, errorCode: null } as const
+  const free = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, ...NO_ERROR } as const
   await accounts.addCredits(
     { id: 'taken', accountId: 'acct', amount: -10n, note: null, idempotencyKey: 'twice' },
     { name: 'test', address: 'local' },

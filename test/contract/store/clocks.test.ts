@@ -1,10 +1,12 @@
 // The contract of the store under a wrong clock: a day, expiry or grace period written by a clock far ahead is trusted
 // for at most a day, and retention deletes by time that has really passed.
+
 import assert from 'node:assert/strict'
 import { randomUUIDv7 } from 'node:crypto'
 import { test } from 'node:test'
 import { DAY_MS, dayOf, GRACE_MS, keyStatus } from '../../../src/domain/key.ts'
 import { HOUR_MS } from '../../../src/domain/usage.ts'
+import { NO_ERROR } from '../../../src/store/contract/store.ts'
 import { makePartitions } from '../../../src/store/postgres/maintenance.ts'
 import { dropHours, retentionClock } from '../../../src/store/sql/retention.ts'
 import { text } from '../../../src/store/sql/sql.ts'
@@ -212,4 +214,4 @@ async function drop(repositories: Repositories, now: number, keepDays = KEEP_DAY
   return (await dropHours(now - keepDays * DAY_MS, repositories.retention)).dropped
 }
 
-const FREE = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, errorCode: null } as const
+const FREE = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, ...NO_ERROR } as const

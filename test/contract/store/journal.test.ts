@@ -1,4 +1,5 @@
 // The journal of balances on SQLite: a balance is what is stored plus its journal, for every reader and after every interruption.
+
 import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { DAY_MS } from '../../../src/domain/key.ts'
 import { HOUR_MS } from '../../../src/domain/usage.ts'
 import { type Clock, systemClock } from '../../../src/lib/clock.ts'
 import { auditDatabase } from '../../../src/store/audit/audit.ts'
+import { NO_ERROR } from '../../../src/store/contract/store.ts'
 import { idAt } from '../../../src/store/sql/time-order.ts'
 import { sqliteBilling } from '../../../src/store/sqlite/billing.ts'
 import { type SqliteSql, sqliteSql } from '../../../src/store/sqlite/sql.ts'
@@ -331,7 +333,7 @@ function failsAfter(calls: number, prepare: SqliteSql['prepare']): SqliteSql['pr
   }
 }
 
-const UNBILLED = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, errorCode: null } as const
+const UNBILLED = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, ...NO_ERROR } as const
 
 function openBilling(path: string, clock: Clock = systemClock) {
   const sql = sqliteSql(path, clock)

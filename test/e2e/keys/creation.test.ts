@@ -33,6 +33,8 @@ test('a new key has the defaults, and its secret is shown only once', async t =>
       daily_limit: 10_000,
       credit_limit: null,
       max_concurrent: 100,
+      allowed_models: [],
+      tags: {},
       expires_at: null,
       revoked_at: null,
       last_used_at: null,
@@ -65,6 +67,23 @@ test('a new key has the defaults, and its secret is shown only once', async t =>
       ['name', ''],
       ['account_id', 'acct_nobody'],
       ['secret', 'svc_live_mine'],
+      ['allowed_models', Array.from({ length: 101 }, (_, i) => `m-${i}`)],
+      ['allowed_models', ['*'.repeat(10_000)]],
+      ['allowed_models', ['']],
+      ['allowed_models', ['a\u0000b']],
+      ['allowed_models', ['two words']],
+      ['allowed_models', 'gpt-4o'],
+      ['tags', Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`t${i}`, 'x']))],
+      ['tags', { Team: 'search' }],
+      ['tags', { ['a'.repeat(33)]: 'search' }],
+      ['tags', { 'team:x': 'search' }],
+      ['tags', { team: 'two\nlines' }],
+      ['tags', { team: '\u200b' }],
+      ['tags', { team: ' search' }],
+      ['tags', { team: 'x'.repeat(65) }],
+      ['tags', { team: '' }],
+      ['tags', { team: 7 }],
+      ['tags', ['team']],
     ]
 
     for (const [field, value] of wrong) {
@@ -76,6 +95,9 @@ test('a new key has the defaults, and its secret is shown only once', async t =>
     for (const fields of [
       { rpm_limit: 1, daily_limit: 1 },
       { rpm_limit: 10_000_000, daily_limit: 1_000_000_000 },
+      { allowed_models: Array.from({ length: 100 }, (_, i) => `m-${i}*`) },
+      { tags: Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`t.${i}`, '\u{1f600}'.repeat(64)])) },
+      { tags: { ['__proto__']: 'x', constructor: 'y' } },
     ]) {
       assert.equal((await gateway.admin('POST', '/keys', { name: 'edge', ...fields })).status, 201)
     }

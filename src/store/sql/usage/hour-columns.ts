@@ -7,7 +7,7 @@ import { int, type Param, type Row, type Tx } from '../sql.ts'
 // every request.
 const MODEL = `CASE WHEN error_code = 'model_not_found' THEN '' ELSE COALESCE(model_served, model_requested, '') END`
 
-// For a usage row, in the order of the columns of `usage_hour` after its hour.
+// For a usage row. Their tags are those of the row, unless its key has too many combinations.
 export const ROW_DIMENSIONS = {
   account_id: 'account_id',
   key_id: 'key_id',
@@ -15,6 +15,7 @@ export const ROW_DIMENSIONS = {
   provider: `COALESCE(provider, '')`,
   endpoint: 'endpoint',
   outcome: `COALESCE(outcome, '')`,
+  tags: `COALESCE(tags, '')`,
 } as const
 
 export type Dimension = keyof typeof ROW_DIMENSIONS

@@ -1,9 +1,10 @@
 // The roll-up: sums of usage by hour and by day. An hour is claimed once it is over; from then on every write to one of its rows
 // increments its version in the same transaction. Sums are read without a lock and written only if the version is still what it
 // was before, so they are correct however many nodes do this at once.
+import { hash } from 'node:crypto'
 import { addDuration, bucketOf, DAY_HOURS, type Durations, HOUR_MS, hourOf } from '../../../domain/usage.ts'
 import { conditions } from '../conditions.ts'
-import { int, type Param, type Row, type Sql, type Tx } from '../sql.ts'
+import { int, type Param, type Row, type Sql, type Tx, text } from '../sql.ts'
 import { addTimeRange, ID_SLACK_MS, timePrefix } from '../time-order.ts'
 import {
   DIMENSIONS,
@@ -17,6 +18,7 @@ import {
   TIMED,
 } from './hour-columns.ts'
 import { sqlTotals } from './hour-totals.ts'
+import { crowdedKeys, OTHER_TAGS, sharedTags, withOthers } from './tag-sums.ts'
 
 export type Sums = { readonly rows: readonly Row[]; readonly durations: Durations }
 
@@ -70,12 +72,18 @@ function hourMethods(sql: Sql) {
     async sums(hour: number): Promise<Sums> {
       const rows = conditions()
       addTimeRange(rows, hour * HOUR_MS, (hour + 1) * HOUR_MS)
-      const dimensions = DIMENSIONS.map(name => `${ROW_DIMENSIONS[name]} AS ${name}`)
+      const shared = await sharedTags(hour * HOUR_MS, (hour + 1) * HOUR_MS, sql)
+      const isCrowded = shared.size === 0 ? 'false' : `key_id IN (${crowdedKeys(rows.where())})`
+      const tags = `CASE WHEN tags IS NOT NULL AND ${isCrowded} THEN '${OTHER_TAGS}' ELSE ${ROW_DIMENSIONS.tags} END`
+      const dimensions = DIMENSIONS.map(name => `${name === 'tags' ? tags : ROW_DIMENSIONS[name]} AS ${name}`)
       const sums = SUM_COLUMNS.map(name => `SUM(${ROW_SUMMANDS[name]}) AS ${name}`)
+      const found = await sql.all(
+        `SELECT ${[...dimensions, ...sums].join(', ')} FROM usage ${rows.where()} GROUP BY ${DIMENSIONS.map((_, i) => i + 1)}`,
+        rows.params,
+      )
       return {
-        rows: await sql.all(
-          `SELECT ${[...dimensions, ...sums].join(', ')} FROM usage ${rows.where()} GROUP BY ${DIMENSIONS.map((_, i) => i + 1)}`,
-          rows.params,
+        rows: found.map(row =>
+          row.tags === OTHER_TAGS ? { ...row, tags: shared.get(text(row.key_id)) ?? withOthers({}) } : row,
         ),
         durations: await durationsOf(sql, rows.where(), rows.params),
       }
@@ -172,8 +180,13 @@ async function replace(tx: Tx, grain: 'hour' | 'day', at: number, { rows, durati
   await tx.run(`DELETE FROM usage_${grain} WHERE ${grain} = $1`, [at])
   await tx.run(`DELETE FROM usage_${grain}_ms WHERE ${grain} = $1`, [at])
   const names = [...DIMENSIONS, ...SUM_COLUMNS]
-  const values = rows.map(row => [at, ...names.map(name => row[name] ?? null)])
-  await insertAll(tx, `usage_${grain} (${[grain, ...names].join(', ')})`, values)
+  const values = rows.map(row => [at, hashOf(text(row.tags)), ...names.map(name => row[name] ?? null)])
+  await insertAll(tx, `usage_${grain} (${[grain, 'tags_hash', ...names].join(', ')})`, values)
   const timed = [...durations].map(([bucket, requests]) => [at, bucket, requests])
   await insertAll(tx, `usage_${grain}_ms (${grain}, bucket, requests)`, timed)
+}
+
+// In the primary key instead of the tags.
+function hashOf(tags: string): string {
+  return tags === '' ? '' : hash('sha256', tags).slice(0, 32)
 }

@@ -10,6 +10,7 @@ import { ID_SLACK_MS, timeOfId } from '../time-order.ts'
 import { BILLED } from './hour-columns.ts'
 import { TOO_MANY, WITHOUT_TOTALS } from './hour-totals.ts'
 import { type Part, partsOf, type Source, type Span, sourceOf } from './parts.ts'
+import { addTags } from './tag-sums.ts'
 
 // All rows of a span, or those of some keys each in its own span. Everything still to come is older than `from`.
 export type Look = Span & { readonly keys?: readonly KeySpan[] }
@@ -138,20 +139,23 @@ function narrowSums(filter: UsageFilter, { asked }: Source, unit: string): void 
   narrow(asked, filter, {
     model: `(model = ? OR (model = '' AND outcome = 'refused' AND ${unit}))`,
     provider: 'provider = ?',
+    tags: 'perhaps',
   })
 }
 
 // The filter of a report, the same for rows and for sums: billed endpoints, unless the filter names another.
 
-// The conditions on model and provider, each `?` standing for the requested value.
-type Asking = { readonly model: string; readonly provider: string }
+// The conditions on model and provider, each `?` standing for the requested value, and whether entries of sums that may have the
+// tags are included.
+type Asking = { readonly model: string; readonly provider: string; readonly tags: 'certainly' | 'perhaps' }
 
-export function narrow(asked: Conditions, filter: UsageSpan, { model, provider }: Asking): void {
+export function narrow(asked: Conditions, filter: UsageSpan, { model, provider, tags }: Asking): void {
   asked.add('key_id = ?', filter.keyId)
   asked.add('account_id = ?', filter.accountId)
   asked.add(model, ...Array<string | undefined>(model.split('?').length - 1).fill(filter.model))
   asked.add(provider, filter.provider)
   asked.add('outcome = ?', filter.outcome)
+  addTags(asked, filter.tags, tags)
   if (filter.endpoint === undefined) asked.add(BILLED)
   else if (filter.endpoint !== 'all') asked.add('endpoint = ?', filter.endpoint)
 }

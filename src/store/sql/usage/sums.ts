@@ -9,10 +9,11 @@ import { type Dimension, ERROR_OUTCOMES } from './hour-columns.ts'
 import { inHours, inTotals, type Part, partsOf, type Source, sourceOf, widened } from './parts.ts'
 import { narrow } from './reach.ts'
 import { addRowsOfKey } from './rows-of-key.ts'
+import { tagGroup } from './tag-sums.ts'
 
 export const GROUPS_MAX = 1000
 
-const DIMENSION_OF: Readonly<Record<Exclude<SummaryGroup, 'day' | 'hour'>, Dimension>> = {
+const DIMENSION_OF: Readonly<Partial<Record<SummaryGroup, Dimension>>> = {
   model: 'model',
   provider: 'provider',
   key: 'key_id',
@@ -26,9 +27,7 @@ export async function summarise(filter: UsageSpan, groupBy: SummaryGroup, sql: S
   const parts = await partsOf(await widened(filter, sql), sql)
   const grain = groupBy === 'day' || groupBy === 'hour' ? groupBy : undefined
   const groups =
-    grain === undefined
-      ? await sumsBy(filter, parts, groupBy as keyof typeof DIMENSION_OF, sql)
-      : await series(filter, parts, grain, sql)
+    grain === undefined ? await sumsBy(filter, parts, groupBy, sql) : await series(filter, parts, grain, sql)
   const rows = [...groups].map(([group, sums]) => ({ group, ...sums }))
   rows.sort(grain === undefined ? byCost : (a, b) => Number(b.group) - Number(a.group))
   return rows
@@ -42,15 +41,20 @@ export async function spentByAccount(span: UsageSpan, sql: Sql): Promise<Readonl
   return new Map([...groups].map(([id, sums]) => [id, sums.cost]))
 }
 
-async function sumsBy(filter: UsageSpan, parts: readonly Part[], groupBy: keyof typeof DIMENSION_OF, sql: Sql) {
+async function sumsBy(filter: UsageSpan, parts: readonly Part[], groupBy: SummaryGroup, sql: Sql) {
   const groups = new Map<string, Sums>()
   for (const part of parts) {
     const source = sourceOf(part)
-    for (const row of await groupsOf(filter, source, source.dimension(DIMENSION_OF[groupBy]), sql)) {
+    for (const row of await groupsOf(filter, source, groupOf(groupBy, source, sql), sql)) {
       add(groups, text(row.grp), readSums(row))
     }
   }
   return groups
+}
+
+function groupOf(groupBy: SummaryGroup, source: Source, sql: Sql): string {
+  const dimension = DIMENSION_OF[groupBy]
+  return dimension === undefined ? tagGroup(groupBy.slice('tag:'.length), source, sql) : source.dimension(dimension)
 }
 
 // The newest groups, at most GROUPS_MAX of them in full; where there are more, also some that may be incomplete.
@@ -68,8 +72,8 @@ export async function series(filter: UsageSpan, parts: readonly Part[], grain: '
   return groups
 }
 
-function isOfTimeAlone({ keyId, accountId, model, provider }: UsageSpan): boolean {
-  return [keyId, accountId, model, provider].every(asked => asked === undefined)
+function isOfTimeAlone({ keyId, accountId, model, provider, tags }: UsageSpan): boolean {
+  return [keyId, accountId, model, provider, tags].every(asked => asked === undefined)
 }
 
 function groupsOf(filter: UsageSpan, source: Source, group: string, sql: Sql, order = ''): Promise<readonly Row[]> {
@@ -90,7 +94,11 @@ export function sumsOf({ summand, dimension }: Source): string {
 // Chats unless the endpoint says otherwise.
 export function narrowSource(filter: UsageSpan, { asked, dimension, ids }: Source, sql: Sql): void {
   if (ids !== undefined) addRowsOfKey(asked, filter.keyId, ids, sql)
-  narrow(asked, filter, { model: `${dimension('model')} = ?`, provider: `${dimension('provider')} = ?` })
+  narrow(asked, filter, {
+    model: `${dimension('model')} = ?`,
+    provider: `${dimension('provider')} = ?`,
+    tags: 'certainly',
+  })
 }
 
 export function add(groups: Map<string, Sums>, group: string, more: Sums): void {

@@ -143,5 +143,6 @@ function narrowRows(asked: Conditions, filter: UsageSpan): void {
   narrow(asked, filter, {
     model: '(model_served = ? OR (model_served IS NULL AND model_requested = ?))',
     provider: 'provider = ?',
+    tags: 'certainly',
   })
 }

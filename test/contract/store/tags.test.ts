@@ -1,0 +1,112 @@
+// The contract of tags in reports, on every engine: sums and rows agree, and a key with too many values in an hour affects
+// neither the size of the sums nor the tags of other keys.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Tags, writeTags } from '../../../src/domain/tags.ts'
+import { HOUR_MS } from '../../../src/domain/usage.ts'
+import { OTHER_VALUES } from '../../../src/store/contract/operator.ts'
+import { int } from '../../../src/store/sql/sql.ts'
+import { TAG_SETS_MAX } from '../../../src/store/sql/usage/tag-sums.ts'
+import { ENGINES, openRepositories, type Repositories } from '../../support/engines.ts'
+import { manualClock } from '../../support/manual-clock.ts'
+import { rollAll } from '../../support/usage-hours.ts'
+import { addRow } from '../../support/usage-rows.ts'
+
+const HOUR = Math.floor(Date.UTC(2026, 0, 5, 7) / HOUR_MS)
+const AT = HOUR * HOUR_MS
+
+const SOME: readonly (Tags | undefined)[] = [
+  { team: 'search' },
+  { team: 'ads', 'a.b-c_1': '"x":"y"' },
+  undefined,
+  { 1: 'one' },
+]
+
+for (const { engine, open } of ENGINES) {
+  test(`${engine}: filters and groups by tag are the same from rows, hours and days`, async () => {
+    await using repositories = await openRepositories(open, manualClock(AT + 60 * HOUR_MS))
+    for (let i = 0; i < 12; i++) {
+      const tags = SOME[i % 4]
+      await addRow(repositories, AT + i * HOUR_MS, { cost: 7n, tags: tags === undefined ? null : writeTags(tags) })
+    }
+    const before = await reports(repositories)
+    await rollAll(repositories)
+
+    assert.deepEqual(before.team, [
+      ['', 6, 42n],
+      ['ads', 3, 21n],
+      ['search', 3, 21n],
+    ])
+    assert.deepEqual(before.number, [
+      ['', 9, 63n],
+      ['one', 3, 21n],
+    ])
+    assert.deepEqual(before.search, [['key_1', 3, 21n]])
+    assert.equal(before.listed, 3)
+    assert.equal(before.quoted, 0, 'a value that looks like a tag is not one')
+    assert.deepEqual(await reports(repositories), before)
+    assert.ok(int((await repositories.sql.get('SELECT COUNT(*) AS n FROM usage_day'))?.n) > 0, 'days are used')
+  })
+
+  test(`${engine}: 10,000 values in an hour are one entry of the sums, with the tags that all of them have`, async () => {
+    await using repositories = await openRepositories(open, manualClock(AT + 2 * HOUR_MS))
+    await addMany(repositories, 10_000)
+    for (let i = 0; i < TAG_SETS_MAX; i++) {
+      await addRow(repositories, AT + i, { key_id: 'key_2', cost: 1n, tags: writeTags({ run: `value ${i}` }) })
+    }
+    const rows = await reports(repositories)
+    await rollAll(repositories)
+    const sums = await reports(repositories)
+
+    const entries = await repositories.sql.all('SELECT key_id, tags, requests FROM usage_hour')
+    assert.deepEqual(
+      entries.filter(({ key_id }) => key_id === 'key_1').map(({ tags, requests }) => [tags, int(requests)]),
+      [['{"*":"*","team":"search"}', 10_000]],
+    )
+    assert.equal(entries.length, 1 + TAG_SETS_MAX)
+    assert.deepEqual(sums.team, [
+      ['', TAG_SETS_MAX, 100n],
+      ['search', 10_000, 20_000n],
+    ])
+    assert.deepEqual(
+      sums.run.filter(([, , cost]) => cost !== 1n),
+      [[OTHER_VALUES, 10_000, 20_000n]],
+    )
+    assert.equal(sums.run.length, 1 + TAG_SETS_MAX, "the other key's values are all listed")
+    assert.deepEqual(rows.run, sums.run, 'and before the hour is rolled up')
+    assert.deepEqual(rows.team, sums.team)
+    const found = await repositories.usage.list({ limit: 9, tags: [['run', 'value 7']] })
+    assert.deepEqual(found.data.map(({ keyId }) => keyId).sort(), ['key_1', 'key_2'], 'every row is found by its tag')
+  })
+}
+
+// The rows of key_1, each with a value of its own.
+async function addMany(repositories: Repositories, rows: number): Promise<void> {
+  await addRow(repositories, AT, { cost: 2n, tags: writeTags({ run: 'value 0', team: 'search' }) })
+  await repositories.sql.run(
+    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $1)
+     INSERT INTO usage (request_id, account_id, key_id, secret_last4, endpoint, stream, state, outcome, created_at,
+       finished_at, client_ip, cost, tags)
+     SELECT substr(request_id, 1, 24) || CAST(100000000000 + i AS TEXT), account_id, key_id, secret_last4, endpoint, stream,
+       state, outcome, created_at, finished_at, client_ip, cost,
+       '{"run":"value ' || CAST(i AS TEXT) || '","team":"search"}'
+     FROM usage, n WHERE key_id = 'key_1'`,
+    [rows],
+  )
+}
+
+async function reports({ usage }: Repositories) {
+  const by = async (group: `tag:${string}`) =>
+    (await usage.summary({}, group))
+      .map(({ group: name, requests, cost }) => [name, requests, cost] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+  const search = await usage.summary({ tags: [['team', 'search']] }, 'key')
+  return {
+    team: await by('tag:team'),
+    run: await by('tag:run'),
+    number: await by('tag:1'),
+    search: search.map(({ group, requests, cost }) => [group, requests, cost]),
+    listed: (await usage.list({ limit: 99, tags: [['team', 'search']] })).data.length,
+    quoted: (await usage.list({ limit: 99, tags: [['x', 'y']] })).data.length,
+  }
+}
