@@ -57,7 +57,7 @@ export function holdEntry(chat: Chat, models: Models, size: PromptSize, outputCa
   const mayCap = chat.maxTokens === null && outputPrice > 0n
   return {
     kind: 'hold',
-    base: worstPrompt(promptTokens, costliest.prices),
+    base: worstPrompt(promptTokens, costliest.prices, hasMedia(chat)),
     baseAtBest: size.isCounted ? null : bestBase(chat, costliest, outputPrice),
     outputPrice,
     outputTokens,
@@ -71,7 +71,7 @@ export function holdEntry(chat: Chat, models: Models, size: PromptSize, outputCa
 export function worstCost(chat: Chat, model: Model, size: PromptSize, outputTokens: number): Nano {
   const promptTokens = size.tokens(model)
   const output = BigInt(outputTokens) * outputPriceOf(chat, model, promptTokens)
-  return ceilNano(worstPrompt(promptTokens, model.prices) + output)
+  return ceilNano(worstPrompt(promptTokens, model.prices, hasMedia(chat)) + output)
 }
 
 // Whether a hold covers every answer of this model within the cap. A low balance caps an answer by the most expensive model;
@@ -83,7 +83,12 @@ export function isCovered(chat: Chat, model: Model, size: PromptSize, capTokens:
 // A shorter prompt may also make the output cheaper: by one token's difference, this is lower.
 function bestBase(chat: Chat, model: Model, outputPrice: Pico): Pico {
   const promptTokens = leastBound(chat, model)
-  return worstPrompt(promptTokens, model.prices) + outputPriceOf(chat, model, promptTokens) - outputPrice
+  const base = worstPrompt(promptTokens, model.prices, hasMedia(chat))
+  return base + outputPriceOf(chat, model, promptTokens) - outputPrice
+}
+
+function hasMedia({ media }: Chat): boolean {
+  return media.length > 0
 }
 
 // For all choices together, per output token.

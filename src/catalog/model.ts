@@ -69,6 +69,8 @@ function tokenRatesOf<T extends bigint>(input: TokenRatesInput, read: (text: str
     cacheRead: input.input_cache_read === undefined ? prompt : read(input.input_cache_read),
     cacheWrite: input.input_cache_write === undefined ? prompt : read(input.input_cache_write),
     ...(input.input_cache_write_1h === undefined ? {} : { cacheWrite1h: read(input.input_cache_write_1h) }),
+    ...(input.image === undefined ? {} : { image: read(input.image) }),
+    ...(input.audio === undefined ? {} : { audio: read(input.audio) }),
   }
 }
 
@@ -80,17 +82,19 @@ function tierOf<T extends bigint>(tier: TierInput, base: TokenRatesInput, read: 
     const rate = stated === undefined ? undefined : read(stated)
     return tier[name] === undefined && rate !== undefined && rate < own.prompt ? own.prompt : rate
   }
-  const cacheWrite1h = orBase('input_cache_write_1h')
+  const [cacheWrite1h, image, audio] = [orBase('input_cache_write_1h'), orBase('image'), orBase('audio')]
   return {
     ...own,
     abovePromptTokens: tier.above_prompt_tokens,
     cacheRead: orBase('input_cache_read') ?? own.prompt,
     cacheWrite: orBase('input_cache_write') ?? own.prompt,
     ...(cacheWrite1h === undefined ? {} : { cacheWrite1h }),
+    ...(image === undefined ? {} : { image }),
+    ...(audio === undefined ? {} : { audio }),
   }
 }
 
-type OptionalRate = 'input_cache_read' | 'input_cache_write' | 'input_cache_write_1h'
+type OptionalRate = Exclude<keyof TokenRatesInput, 'prompt' | 'completion'>
 
 function beyond(): never {
   throw new Error('a price was not checked before it was converted')

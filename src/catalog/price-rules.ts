@@ -31,9 +31,10 @@ function* rateFaults(rates: RatesInput, path: Path, input: ModelInput): Faults {
   yield* input.type === 'embedding' ? embeddingFaults(rates, path) : chatFaults(rates, path)
 }
 
-function* embeddingFaults({ completion = '0', tiers }: RatesInput, path: Path): Faults {
-  if (parsePrice(completion) !== 0n) yield invalidField([...path, 'completion'], CHAT_ONLY)
-  if (tiers !== undefined) yield invalidField([...path, 'tiers'], CHAT_ONLY)
+function* embeddingFaults(rates: RatesInput, path: Path): Faults {
+  if (parsePrice(rates.completion ?? '0') !== 0n) yield invalidField([...path, 'completion'], CHAT_ONLY)
+  for (const name of ['image', 'audio', 'tiers'] as const)
+    if (rates[name] !== undefined) yield invalidField([...path, name], CHAT_ONLY)
 }
 
 const CHAT_ONLY = 'applies to type chat only'

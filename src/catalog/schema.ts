@@ -153,6 +153,8 @@ const TOKEN_RATES = {
   input_cache_read: Type.Optional(Usd),
   input_cache_write: Type.Optional(Usd),
   input_cache_write_1h: Type.Optional(Usd),
+  image: Type.Optional(Usd),
+  audio: Type.Optional(Usd),
 }
 const TIERS_MAX = 8
 const Tier = Type.Object(
@@ -177,7 +179,7 @@ export const Rates = Type.Object(
   {
     ...strict,
     description:
-      'US dollars per token, and per request, as decimal strings. `completion` is required unless the model embeds. The cache prices default to the price of the prompt; without `input_cache_write_1h` the cache of one hour is not offered.',
+      'US dollars per token, and per request, as decimal strings. `completion` is required unless the model embeds. The cache prices default to the price of the prompt; without `input_cache_write_1h` the cache of one hour is not offered. `image` and `audio` are for tokens of the prompt that the provider reports as such and that are not cached; they default to the price of the prompt too.',
   },
 )
 

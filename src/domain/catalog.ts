@@ -158,6 +158,8 @@ type WrittenTokenRates = {
   readonly input_cache_read: string
   readonly input_cache_write: string
   readonly input_cache_write_1h?: string
+  readonly image?: string
+  readonly audio?: string
 }
 export type WrittenRates = WrittenTokenRates & {
   readonly request: string
@@ -213,6 +215,8 @@ function writtenTokens<T extends bigint>(rates: TokenRates<T>, format: (rate: T)
     input_cache_read: format(rates.cacheRead),
     input_cache_write: format(rates.cacheWrite),
     ...(rates.cacheWrite1h === undefined ? {} : { input_cache_write_1h: format(rates.cacheWrite1h) }),
+    ...(rates.image === undefined ? {} : { image: format(rates.image) }),
+    ...(rates.audio === undefined ? {} : { audio: format(rates.audio) }),
   }
 }
 
@@ -242,6 +246,8 @@ function readTokens<T extends bigint>(given: WrittenTokenRates, parse: Parse<T>)
     cacheRead: read('input_cache_read'),
     cacheWrite: read('input_cache_write'),
     ...(given.input_cache_write_1h === undefined ? {} : { cacheWrite1h: read('input_cache_write_1h') }),
+    ...(given.image === undefined ? {} : { image: read('image') }),
+    ...(given.audio === undefined ? {} : { audio: read('audio') }),
   }
 }
 

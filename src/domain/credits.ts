@@ -18,6 +18,9 @@ export type TokenRates<Unit extends bigint = bigint> = {
   // Written for five minutes, and for one hour; the latter is absent where it is not offered.
   readonly cacheWrite: Unit
   readonly cacheWrite1h?: Unit
+  // Images and audio in the prompt, unless cached; the prompt's price where absent.
+  readonly image?: Unit
+  readonly audio?: Unit
 }
 // What a request costs whose prompt is longer: all of its tokens.
 export type Tier<Unit extends bigint = bigint> = TokenRates<Unit> & { readonly abovePromptTokens: number }
@@ -38,6 +41,9 @@ export type Tokens = {
   readonly cacheWrite: number
   // Part of `cacheWrite`.
   readonly cacheWrite1h: number
+  // Of the prompt's images and audio, neither read from the cache nor written to it.
+  readonly image: number
+  readonly audio: number
   readonly completion: number
   readonly reasoning: number
 }
@@ -47,6 +53,8 @@ export const NO_TOKENS: Tokens = {
   cached: 0,
   cacheWrite: 0,
   cacheWrite1h: 0,
+  image: 0,
+  audio: 0,
   completion: 0,
   reasoning: 0,
 }
@@ -65,9 +73,11 @@ export function upstreamCostOf(tokens: Tokens, cost: TargetCost): Nano {
 // The only place where tokens become money: the exact sum, in the unit of the rates, to be rounded up once.
 export function sumOf(tokens: Tokens, rates: Rates): bigint {
   const at = rates.tiers === undefined ? rates : ratesFor(tokens.prompt, rates, rates.tiers)
-  const fresh = BigInt(tokens.prompt - tokens.cached - tokens.cacheWrite)
+  const text = BigInt(tokens.prompt - tokens.cached - tokens.cacheWrite - tokens.image - tokens.audio)
   return (
-    fresh * at.prompt +
+    text * at.prompt +
+    (tokens.image === 0 ? 0n : BigInt(tokens.image) * (at.image ?? at.prompt)) +
+    (tokens.audio === 0 ? 0n : BigInt(tokens.audio) * (at.audio ?? at.prompt)) +
     BigInt(tokens.cached) * at.cacheRead +
     BigInt(tokens.cacheWrite - tokens.cacheWrite1h) * at.cacheWrite +
     (tokens.cacheWrite1h === 0 ? 0n : BigInt(tokens.cacheWrite1h) * (at.cacheWrite1h ?? at.cacheWrite)) +
@@ -87,18 +97,19 @@ function ratesFor(promptTokens: number, base: TokenRates, tiers: readonly Tier[]
 }
 
 // The maximum cost of a prompt of up to this many tokens including the request's own price, in whichever tier it turns out to be
-// and whatever part of it is cached. Not rounded: rounding happens once, after the output has been added.
-export function worstPrompt(promptTokens: number, rates: Rates): bigint {
+// and whatever part of it is cached, or is an image or audio where it has media. Not rounded: rounding happens once, after the
+// output has been added.
+export function worstPrompt(promptTokens: number, rates: Rates, hasMedia: boolean): bigint {
   const { tiers } = rates
-  if (tiers === undefined) return BigInt(promptTokens) * highestPromptRate(rates) + rates.request
+  if (tiers === undefined) return BigInt(promptTokens) * highestPromptRate(rates, hasMedia) + rates.request
   let worst = 0n
   let at: TokenRates = rates
   for (const tier of tiers) {
     if (promptTokens <= tier.abovePromptTokens) break
-    worst = max(worst, BigInt(tier.abovePromptTokens) * highestPromptRate(at))
+    worst = max(worst, BigInt(tier.abovePromptTokens) * highestPromptRate(at, hasMedia))
     at = tier
   }
-  return max(worst, BigInt(promptTokens) * highestPromptRate(at)) + rates.request
+  return max(worst, BigInt(promptTokens) * highestPromptRate(at, hasMedia)) + rates.request
 }
 
 // The highest price of an output token after a prompt of up to this many tokens.
@@ -113,16 +124,18 @@ export function worstCompletion<Unit extends bigint>(promptTokens: number, { com
 
 const NO_TIERS: readonly Tier[] = []
 
-// Prompt and output together, in the unit of the rates.
+// Of any prompt and output together, in the unit of the rates.
 export function worstSum(promptTokens: number, outputTokens: number, rates: Rates): bigint {
-  return worstPrompt(promptTokens, rates) + BigInt(outputTokens) * worstCompletion(promptTokens, rates)
+  return worstPrompt(promptTokens, rates, true) + BigInt(outputTokens) * worstCompletion(promptTokens, rates)
 }
 
 // The maximum cost of one request: far above any real one, and small enough that a hundred of them fit into 64 bits.
 export const COST_MAX: Nano = NANO_MAX / 100n
 
-function highestPromptRate({ prompt, cacheRead, cacheWrite, cacheWrite1h = 0n }: TokenRates): bigint {
-  return max(max(prompt, cacheRead), max(cacheWrite, cacheWrite1h))
+function highestPromptRate(rates: TokenRates, hasMedia: boolean): bigint {
+  const { prompt, cacheRead, cacheWrite, cacheWrite1h = 0n, image = 0n, audio = 0n } = rates
+  const highest = max(max(prompt, cacheRead), max(cacheWrite, cacheWrite1h))
+  return hasMedia ? max(highest, max(image, audio)) : highest
 }
 
 function max(a: bigint, b: bigint): bigint {

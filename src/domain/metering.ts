@@ -9,6 +9,9 @@ export type Reported = {
   readonly cacheWrite: number
   // Part of `cacheWrite`; undefined where the upstream does not tell.
   readonly cacheWrite1h: number | undefined
+  // Without those read from the cache, as far as the upstream tells them apart.
+  readonly image: number
+  readonly audio: number
   readonly reasoning: number
 }
 
@@ -22,6 +25,8 @@ type Seen = {
   readonly unseen: boolean
   // The caller requested a cache of one hour: writes of unknown lifetime are billed as such.
   readonly longCache?: boolean
+  // The prompt had images, audio or files: without any, none can have been counted.
+  readonly media?: boolean
 }
 
 export type MeteredUsage = {
@@ -41,8 +46,15 @@ export function readUsage(value: unknown): Reported {
     cached: count(promptDetails.cached_tokens) ?? count(usage.prompt_cache_hit_tokens) ?? 0,
     cacheWrite: count(promptDetails.cache_write_tokens) ?? count(promptDetails.cache_creation_tokens) ?? 0,
     cacheWrite1h: count(promptDetails.cache_write_1h_tokens),
+    image: uncached(promptDetails, 'image_tokens'),
+    audio: uncached(promptDetails, 'audio_tokens'),
     reasoning: count(completionDetails.reasoning_tokens) ?? 0,
   }
+}
+
+function uncached(details: Readonly<Record<string, unknown>>, name: string): number {
+  const all = count(details[name]) ?? 0
+  return all === 0 ? 0 : Math.max(0, all - (count(record(details.cached_tokens_details)[name]) ?? 0))
 }
 
 // For any answer, finished or not. Zero for a non-empty prompt, or for output that was received, is not a valid count.
@@ -56,18 +68,34 @@ export function meterUsage(reported: Reported, bounds: MeterBounds, seen: Seen, 
     completion: Math.min(completion.count, bounds.completion),
   }
   const cacheFits = reported.cached + reported.cacheWrite <= tokens.prompt
+  const cached = cacheFits ? reported.cached : 0
+  const cacheWrite = cacheFits ? reported.cacheWrite : 0
+  const media = seen.media === true ? mediaOf(reported, tokens.prompt, tokens.prompt - cached - cacheWrite) : NO_MEDIA
   return {
     tokens: {
       ...tokens,
-      cached: cacheFits ? reported.cached : 0,
-      cacheWrite: cacheFits ? reported.cacheWrite : 0,
+      cached,
+      cacheWrite,
       cacheWrite1h: cacheFits ? longWrites(reported, seen) : 0,
+      image: media.image,
+      audio: media.audio,
       reasoning: reported.reasoning <= tokens.completion ? reported.reasoning : 0,
     },
     source: believable && completion.believed ? 'upstream' : 'estimate',
     clamped: prompt > bounds.prompt || completion.count > bounds.completion,
   }
 }
+
+// Where the upstream does not tell which part of the cached tokens was media, all of it is taken for text.
+function mediaOf(reported: Reported, prompt: number, fresh: number): Pick<Tokens, 'image' | 'audio'> {
+  const image = reported.image <= prompt ? reported.image : 0
+  const audio = reported.audio <= prompt ? reported.audio : 0
+  if (image + audio > prompt) return NO_MEDIA
+  const freshAudio = Math.min(audio, fresh)
+  return { image: Math.min(image, fresh - freshAudio), audio: freshAudio }
+}
+
+const NO_MEDIA = { image: 0, audio: 0 }
 
 function longWrites({ cacheWrite, cacheWrite1h: told }: Reported, { longCache }: Seen): number {
   const written = told ?? (longCache === true ? cacheWrite : 0)

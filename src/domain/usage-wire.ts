@@ -28,6 +28,8 @@ export type UsageObject = {
   readonly cached_tokens: number
   readonly cache_write_tokens: number
   readonly cache_write_1h_tokens: number
+  readonly image_tokens: number
+  readonly audio_tokens: number
   readonly completion_tokens: number
   readonly reasoning_tokens: number
   readonly usage_source: UsageSource
@@ -84,6 +86,8 @@ export function usageObject(row: UsageRow): UsageObject {
     cached_tokens: row.tokens.cached,
     cache_write_tokens: row.tokens.cacheWrite,
     cache_write_1h_tokens: row.tokens.cacheWrite1h,
+    image_tokens: row.tokens.image,
+    audio_tokens: row.tokens.audio,
     completion_tokens: row.tokens.completion,
     reasoning_tokens: row.tokens.reasoning,
     usage_source: row.usageSource,

@@ -9,6 +9,8 @@ const TOKEN_RATES = {
   input_cache_read: Price,
   input_cache_write: Price,
   input_cache_write_1h: Type.Optional(Price),
+  image: Type.Optional(Price),
+  audio: Type.Optional(Price),
 }
 
 export const RATES = {

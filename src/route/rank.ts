@@ -1,7 +1,7 @@
 // The order in which candidates of one model are tried, by strategy. Equal ranks are drawn by weight. Pure except for the random
 // source, which is passed in.
 import type { Chat } from '../domain/chat.ts'
-import { sumOf } from '../domain/credits.ts'
+import { NO_TOKENS, sumOf } from '../domain/credits.ts'
 import type { Strategy } from '../domain/routing.ts'
 import { firstByteMs } from './target-health.ts'
 import type { Candidate } from './targets.ts'
@@ -50,12 +50,9 @@ const SCORES: Readonly<Record<Strategy, Scoring>> = {
 // The operator's cost of a request with this prompt and a typical answer; a target without a stated cost goes last.
 function byCost(candidates: readonly Candidate[], { chat }: Circumstances): readonly Ranked[] {
   const tokens = {
+    ...NO_TOKENS,
     prompt: Math.ceil(chat.promptBytes / BYTES_PER_TOKEN),
-    cached: 0,
-    cacheWrite: 0,
-    cacheWrite1h: 0,
     completion: Math.min(chat.maxTokens ?? USUAL_ANSWER_TOKENS, USUAL_ANSWER_TOKENS) * chat.n,
-    reasoning: 0,
   }
   const costs = candidates.map(({ target }) => (target.cost === undefined ? undefined : sumOf(tokens, target.cost)))
   return candidates.map((candidate, index) => {

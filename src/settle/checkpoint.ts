@@ -2,7 +2,7 @@
 // Nothing waits for them, and the tokenizer, which settlements need, is not used.
 import type { Model } from '../domain/catalog.ts'
 import { outputBoundOf } from '../domain/chat.ts'
-import { costOf } from '../domain/credits.ts'
+import { costOf, NO_TOKENS } from '../domain/credits.ts'
 import type { OutputSeen } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'
 import { promptMax } from '../domain/prompt.ts'
@@ -51,15 +51,12 @@ export function keepCheckpoints(
       const reported = readUsage(seen.usage)
       const estimate = estimateOutput(seen.output())
       const tokens = {
+        ...NO_TOKENS,
         prompt: Math.min(reported.prompt || estimatePrompt(held, model), promptMax(held.chat, model)),
-        cached: 0,
-        cacheWrite: 0,
-        cacheWrite1h: 0,
         completion: Math.min(
           Math.max(reported.completion ?? 0, estimate),
           held.chat.n * outputBoundOf(model, held.capTokens),
         ),
-        reasoning: 0,
       }
       isMarked = true
       const price = priceOf(model, held)

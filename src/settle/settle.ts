@@ -153,6 +153,7 @@ function price(held: Held, delivery: Delivery, needs: SettleNeeds): Bill | Promi
     output: delivery.output.any,
     finished: delivery.finishReason !== null,
     longCache: held.chat.longCache !== undefined,
+    media: held.chat.media.length > 0,
     // An embedding has no output that could be unseen.
     unseen: delivery.outcome === 'client_left' && held.chat.embedding === undefined && endsUnseen(held.chat, model),
   }

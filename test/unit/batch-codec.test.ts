@@ -40,7 +40,7 @@ const bill: Settlement = {
   provider: 'provider',
   attempts: '[]',
   routing: '[1]',
-  tokens: { prompt: 5, cached: 6, cacheWrite: 7, cacheWrite1h: 12, completion: 8, reasoning: 9 },
+  tokens: { prompt: 5, cached: 6, cacheWrite: 7, cacheWrite1h: 12, image: 13, audio: 14, completion: 8, reasoning: 9 },
   usageSource: 'upstream',
   cost: 10n,
   upstreamCost: 11n,

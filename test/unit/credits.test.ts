@@ -7,6 +7,7 @@ import {
   formatCredits,
   formatPrice,
   NANO_MAX,
+  NO_TOKENS,
   type Prices,
   parseCredits,
   parsePrice,
@@ -21,18 +22,31 @@ const prices: fc.Arbitrary<Prices> = fc.record({
   completion: pico,
   cacheRead: pico,
   cacheWrite: pico,
+  image: pico,
+  audio: pico,
   request: pico,
 })
 const tokens: fc.Arbitrary<Tokens> = fc
-  .record({ fresh: fc.nat(1e7), cached: fc.nat(1e7), cacheWrite: fc.nat(1e7), completion: fc.nat(1e7) })
-  .map(({ fresh, cached, cacheWrite, completion }) => ({
-    prompt: fresh + cached + cacheWrite,
+  .record({
+    text: fc.nat(1e7),
+    cached: fc.nat(1e7),
+    cacheWrite: fc.nat(1e7),
+    image: fc.nat(1e7),
+    audio: fc.nat(1e7),
+    completion: fc.nat(1e7),
+  })
+  .map(({ text, cached, cacheWrite, image, audio, completion }) => ({
+    prompt: text + cached + cacheWrite + image + audio,
+    image,
+    audio,
     cached,
     cacheWrite,
     cacheWrite1h: Math.floor(cacheWrite / 3),
     completion,
     reasoning: 0,
   }))
+
+const FLAT = { prompt: 1n, completion: 1n, cacheRead: 1n, cacheWrite: 1n, request: 0n }
 
 test('every amount is parsed back as formatted, in plain notation: no exponent, no trailing zero, no sign on zero', () => {
   fc.assert(
@@ -88,9 +102,11 @@ test('anything but a plain decimal within bounds is refused', () => {
 test('a cost is the exact sum, rounded up by less than one nano-credit, and never below', () => {
   fc.assert(
     fc.property(tokens, prices, (used, price) => {
-      const fresh = used.prompt - used.cached - used.cacheWrite
+      const text = used.prompt - used.cached - used.cacheWrite - used.image - used.audio
       const exact =
-        BigInt(fresh) * price.prompt +
+        BigInt(text) * price.prompt +
+        BigInt(used.image) * (price.image ?? 0n) +
+        BigInt(used.audio) * (price.audio ?? 0n) +
         BigInt(used.cached) * price.cacheRead +
         BigInt(used.cacheWrite) * price.cacheWrite +
         BigInt(used.completion) * price.completion +
@@ -106,11 +122,23 @@ test('a cost is the exact sum, rounded up by less than one nano-credit, and neve
 test('no split of a prompt between uncached, cached and cache-write tokens costs more than the worst case', () => {
   fc.assert(
     fc.property(tokens, prices, (used, price) => {
-      const worst = worstPrompt(used.prompt, price) + BigInt(used.completion) * price.completion
+      const worst = worstPrompt(used.prompt, price, true) + BigInt(used.completion) * price.completion
 
       assert.ok(costOf(used, price) * 1000n < worst + 1000n)
     }),
   )
+})
+
+test('images and audio without a price of their own have that of the prompt', () => {
+  const { image: _, audio: __, ...plain } = { ...FLAT, prompt: 7000n, image: 1n, audio: 1n }
+
+  assert.equal(costOf({ ...NO_TOKENS, prompt: 30, image: 10, audio: 5 }, plain), 210n)
+  assert.equal(costOf({ ...NO_TOKENS, prompt: 30, image: 10, audio: 5 }, { ...plain, audio: 9000n }), 220n)
+})
+
+test('without media the worst case leaves out the prices of images and audio', () => {
+  assert.equal(worstPrompt(10, { ...FLAT, image: 50n }, false), 10n)
+  assert.equal(worstPrompt(10, { ...FLAT, image: 50n, audio: 60n }, true), 600n)
 })
 
 test('the computed number of tokens fits into an amount, and one more does not', () => {

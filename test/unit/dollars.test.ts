@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { readCost, writeCost } from '../../src/domain/catalog.ts'
-import { NANO_MAX, upstreamCostOf } from '../../src/domain/credits.ts'
+import { NANO_MAX, NO_TOKENS, upstreamCostOf } from '../../src/domain/credits.ts'
 import { AT_PAR, costInCredits, parseFactor, priceInCredits } from '../../src/domain/dollars.ts'
 
 const MILLION = 1_000_000n
@@ -96,12 +96,11 @@ test("a target's cost is the exact sum times the rate, without markup, rounded u
   fc.assert(
     fc.property(rates, factor, count, count, count, count, (given, rate, fresh, cached, cacheWrite, completion) => {
       const tokens = {
+        ...NO_TOKENS,
         prompt: fresh + cached + cacheWrite,
         cached,
         cacheWrite,
-        cacheWrite1h: 0,
         completion,
-        reasoning: 0,
       }
       const dollars =
         BigInt(fresh) * given.prompt +
@@ -119,7 +118,7 @@ test("a target's cost is the exact sum times the rate, without markup, rounded u
 })
 
 test('a cost finer than a pico-credit is not rounded token by token', () => {
-  const tokens = { prompt: 10_000, cached: 0, cacheWrite: 0, cacheWrite1h: 0, completion: 0, reasoning: 0 }
+  const tokens = { ...NO_TOKENS, prompt: 10_000 }
   const nothing = { prompt: 0n, completion: 0n, cacheRead: 0n, cacheWrite: 0n, request: 0n }
 
   // A pico-dollar at 12.5 credits a dollar is 12.5 pico-credits, and ten thousand of them are 125 nano-credits.

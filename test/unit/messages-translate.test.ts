@@ -242,7 +242,7 @@ const CHAT = { forwarded: {} } as unknown as Chat
 const OPENED = { requestId: 'r', receivedAt: 0, chat: CHAT, model: 'm', explain: false }
 const BY = { model: 'm', provider: 'p', ignored: [], considered: [] }
 const RECEIPT = {
-  tokens: { prompt: 1, cached: 0, cacheWrite: 0, cacheWrite1h: 0, completion: 1, reasoning: 0 },
+  tokens: { prompt: 1, cached: 0, cacheWrite: 0, cacheWrite1h: 0, image: 0, audio: 0, completion: 1, reasoning: 0 },
   usageSource: 'upstream',
   cost: 1n,
   outcome: 'completed',

@@ -18,7 +18,17 @@ test('for any reported usage the counts are integers within their bounds, and so
     fc.bigInt().map(Number),
     fc.constantFrom(-1, 0, 1e300, Number.POSITIVE_INFINITY, Number.NaN, '5', null, undefined, [], {}, true),
   )
-  const details = fc.oneof(odd, fc.record({ cached_tokens: odd, cache_write_tokens: odd, reasoning_tokens: odd }))
+  const media = { image_tokens: odd, audio_tokens: odd }
+  const details = fc.oneof(
+    odd,
+    fc.record({
+      cached_tokens: odd,
+      cache_write_tokens: odd,
+      reasoning_tokens: odd,
+      ...media,
+      cached_tokens_details: fc.oneof(odd, fc.record(media)),
+    }),
+  )
   const reports = fc.oneof(
     odd,
     fc.record({
@@ -30,12 +40,17 @@ test('for any reported usage the counts are integers within their bounds, and so
   )
   fc.assert(
     fc.property(reports, fc.boolean(), fc.boolean(), (report, output, finished) => {
-      const { tokens } = meterUsage(readUsage(report), BOUNDS, { output, finished, unseen: false }, ESTIMATES)
+      const { tokens } = meterUsage(
+        readUsage(report),
+        BOUNDS,
+        { output, finished, unseen: false, media: true },
+        ESTIMATES,
+      )
 
       for (const count of Object.values(tokens)) assert.ok(Number.isSafeInteger(count) && count >= 0)
       assert.ok(tokens.prompt > 0 && tokens.prompt <= BOUNDS.prompt)
       assert.ok(tokens.completion <= BOUNDS.completion && (!output || tokens.completion > 0))
-      assert.ok(tokens.cached + tokens.cacheWrite <= tokens.prompt)
+      assert.ok(tokens.cached + tokens.cacheWrite + tokens.image + tokens.audio <= tokens.prompt)
       assert.ok(tokens.reasoning <= tokens.completion)
     }),
   )
@@ -119,6 +134,23 @@ test('cache writes for one hour are part of all, and of unknown lifetime if the 
       [20, 0],
     ],
   )
+})
+
+test('images and audio count for a prompt with media, never twice with cached tokens, and not beyond the prompt', () => {
+  const counts = (details: object, media = true) => {
+    const reported = usage(100, 5, { prompt_tokens_details: details })
+    const { image, audio } = meterUsage(reported, BOUNDS, { ...SEEN, media }, ESTIMATES).tokens
+    return [image, audio]
+  }
+
+  assert.deepEqual(counts({ image_tokens: 60, audio_tokens: 30 }), [60, 30])
+  assert.deepEqual(counts({ image_tokens: 60, audio_tokens: 30 }, false), [0, 0])
+  assert.deepEqual(counts({ image_tokens: 60, audio_tokens: 41 }), [0, 0])
+  assert.deepEqual(counts({ image_tokens: 101, audio_tokens: 30 }), [0, 30])
+  assert.deepEqual(counts({ cached_tokens: 50, cache_write_tokens: 10, image_tokens: 20, audio_tokens: 30 }), [10, 30])
+  const told = { cached_tokens: 50, image_tokens: 20, audio_tokens: 70 }
+  assert.deepEqual(counts({ ...told, cached_tokens_details: { audio_tokens: 40, image_tokens: 10 } }), [10, 30])
+  assert.deepEqual(counts({ ...told, cached_tokens_details: { audio_tokens: 90 } }), [20, 0])
 })
 
 test('an estimate is computed exactly if it can change the result', () => {

@@ -23,7 +23,7 @@ import { unfitModel } from '../../src/route/preferences.ts'
 
 const pico = fc.bigInt({ min: 0n, max: 10n ** 9n })
 const tokenRates = fc.record(
-  { prompt: pico, completion: pico, cacheRead: pico, cacheWrite: pico, cacheWrite1h: pico },
+  { prompt: pico, completion: pico, cacheRead: pico, cacheWrite: pico, cacheWrite1h: pico, image: pico, audio: pico },
   { requiredKeys: ['prompt', 'completion', 'cacheRead', 'cacheWrite'] },
 )
 const tiers = fc
@@ -41,10 +41,19 @@ const prices: fc.Arbitrary<Prices> = fc
   .record({ rates: tokenRates, request: pico, tiers })
   .map(({ rates, request, tiers: longer }) => ({ ...rates, request, tiers: longer }))
 const tokens: fc.Arbitrary<Tokens> = fc
-  .record({ fresh: fc.nat(3000), cached: fc.nat(3000), cacheWrite: fc.nat(2000), completion: fc.nat(3000) })
-  .map(({ fresh, cached, cacheWrite, completion }) => ({
+  .record({
+    text: fc.nat(2000),
+    cached: fc.nat(2000),
+    cacheWrite: fc.nat(2000),
+    image: fc.nat(1000),
+    audio: fc.nat(1000),
+    completion: fc.nat(3000),
+  })
+  .map(({ text, cached, cacheWrite, image, audio, completion }) => ({
     ...NO_TOKENS,
-    prompt: fresh + cached + cacheWrite,
+    prompt: text + cached + cacheWrite + image + audio,
+    image,
+    audio,
     cached,
     cacheWrite,
     cacheWrite1h: Math.floor(cacheWrite / 3),
@@ -177,11 +186,13 @@ const document = (pricing: object) => ({
 const read = (pricing: object) => readModel(document(pricing), { providers: new Set(['up']), exchange: AT_PAR })
 
 test('a price that only the base states applies in a tier, or the prompt price of the tier if that is higher', () => {
-  const base = { input_cache_read: '0.0000003', input_cache_write: '0.000009', input_cache_write_1h: '0.000012' }
+  const cache = { input_cache_read: '0.0000003', input_cache_write: '0.000009', input_cache_write_1h: '0.000012' }
+  const base = { ...cache, image: '0.000001', audio: '0.00002' }
 
   const { tiers: longer } = read({ ...base, tiers: [tier(100), tier(200, { input_cache_read: '0.0000006' })] }).prices
 
-  const shared = { prompt: 6_000_000n, completion: 20_000_000n, cacheWrite: 9_000_000n, cacheWrite1h: 12_000_000n }
+  const cacheWrites = { cacheWrite: 9_000_000n, cacheWrite1h: 12_000_000n }
+  const shared = { prompt: 6_000_000n, completion: 20_000_000n, image: 6_000_000n, audio: 20_000_000n, ...cacheWrites }
   assert.deepEqual(longer, [
     { abovePromptTokens: 100, ...shared, cacheRead: 6_000_000n },
     { abovePromptTokens: 200, ...shared, cacheRead: 600_000n },
@@ -248,7 +259,9 @@ function flat(rate: bigint) {
 function naive(used: Tokens, price: Prices): bigint {
   const at = [...(price.tiers ?? [])].reverse().find(each => used.prompt > each.abovePromptTokens) ?? price
   return (
-    BigInt(used.prompt - used.cached - used.cacheWrite) * at.prompt +
+    BigInt(used.prompt - used.cached - used.cacheWrite - used.image - used.audio) * at.prompt +
+    BigInt(used.image) * (at.image ?? at.prompt) +
+    BigInt(used.audio) * (at.audio ?? at.prompt) +
     BigInt(used.cached) * at.cacheRead +
     BigInt(used.cacheWrite - used.cacheWrite1h) * at.cacheWrite +
     BigInt(used.cacheWrite1h) * (at.cacheWrite1h ?? at.cacheWrite) +

@@ -31,9 +31,13 @@ export function usageJson({ tokens, cost }: Receipt): string {
   return (
     `{"prompt_tokens":${tokens.prompt},"completion_tokens":${tokens.completion},` +
     `"total_tokens":${tokens.prompt + tokens.completion},` +
-    `"prompt_tokens_details":{"cached_tokens":${tokens.cached}},` +
+    `"prompt_tokens_details":{"cached_tokens":${tokens.cached}${mediaJson(tokens)}},` +
     `"completion_tokens_details":{"reasoning_tokens":${tokens.reasoning}},"cost":${formatCredits(cost)}}`
   )
+}
+
+function mediaJson({ image, audio }: Receipt['tokens']): string {
+  return (image === 0 ? '' : `,"image_tokens":${image}`) + (audio === 0 ? '' : `,"audio_tokens":${audio}`)
 }
 
 // The candidates in order, with reasons.

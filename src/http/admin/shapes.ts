@@ -121,6 +121,8 @@ export const UsageShape = Type.Object({
   cached_tokens: Tokens,
   cache_write_tokens: Tokens,
   cache_write_1h_tokens: Tokens,
+  image_tokens: Tokens,
+  audio_tokens: Tokens,
   completion_tokens: Tokens,
   reasoning_tokens: Tokens,
   usage_source: Type.Enum([...USAGE_SOURCES]),

@@ -97,6 +97,8 @@ const COLUMNS: readonly Exclude<keyof OperatorUsageObject, 'object' | 'routing'>
   'cached_tokens',
   'cache_write_tokens',
   'cache_write_1h_tokens',
+  'image_tokens',
+  'audio_tokens',
   'completion_tokens',
   'reasoning_tokens',
   'usage_source',

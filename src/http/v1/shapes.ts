@@ -29,7 +29,11 @@ export const CompletionUsageShape = Type.Object({
   prompt_tokens: Count,
   completion_tokens: Count,
   total_tokens: Count,
-  prompt_tokens_details: Type.Object({ cached_tokens: Count }),
+  prompt_tokens_details: Type.Object({
+    cached_tokens: Count,
+    image_tokens: Type.Optional(Count),
+    audio_tokens: Type.Optional(Count),
+  }),
   completion_tokens_details: Type.Object({ reasoning_tokens: Count }),
   cost: Type.Number({
     minimum: 0,

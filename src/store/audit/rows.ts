@@ -14,7 +14,7 @@ const CHECKED: readonly UsageColumnName[] = [
   ...(['created_at', 'finished_at', 'model_requested', 'model_served', 'provider', 'requests', 'tags'] as const),
   ...(['hold', 'cost', 'upstream_cost', 'price_version', 'price'] as const),
   ...TOKEN_COLUMNS,
-  'cache_write_1h_tokens',
+  ...(['cache_write_1h_tokens', 'image_tokens', 'audio_tokens'] as const),
 ]
 
 export function rowPass({ sums, hours, prices }: RowTotals, counts: AuditCounts): Pass {
@@ -74,7 +74,8 @@ function costRecomputes(row: PassRow, pricesOf: (snapshot: unknown) => Prices | 
   const counts = Object.values(tokens)
   if (row.cost === 0n && (counts.every(count => count === 0) || !mayCost(row))) return true
   if (counts.some(count => count < 0) || tokens.reasoning > tokens.completion) return false
-  if (tokens.cached + tokens.cacheWrite > tokens.prompt || tokens.cacheWrite1h > tokens.cacheWrite) return false
+  const { cached, cacheWrite, image, audio } = tokens
+  if (cached + cacheWrite + image + audio > tokens.prompt || tokens.cacheWrite1h > cacheWrite) return false
   const prices = pricesOf(row.price)
   return prices !== undefined && costOf(tokens, prices) === row.cost
 }

@@ -1,7 +1,7 @@
 // The rules of billing, the same on both engines: what a reservation requires, what a settlement books, what a sweep recovers.
 // They read and write through a unit of work, which is one transaction of an engine; its balance records cannot be changed by
 // anybody else meanwhile. In one batch each operation succeeds or is refused alone.
-import type { Nano } from '../../domain/credits.ts'
+import { type Nano, NO_TOKENS } from '../../domain/credits.ts'
 import type { OutboxEvent } from '../../domain/events.ts'
 import { countMayHelp, decideHold } from '../../domain/hold.ts'
 import { dayOf } from '../../domain/key.ts'
@@ -281,7 +281,9 @@ function recover(row: UsageRecord, unit: UnitOfWork): void {
 }
 
 function servedBy({ model, provider, tokens, priceVersion, price }: ReturnType<typeof readMark>) {
-  return { modelServed: model, provider, tokens, usageSource: 'estimate', priceVersion, price } as const
+  // A checkpoint of an older version lacks the kinds of tokens that it did not know.
+  const known = { ...NO_TOKENS, ...tokens }
+  return { modelServed: model, provider, tokens: known, usageSource: 'estimate', priceVersion, price } as const
 }
 
 function recordsOf(row: UsageRecord, unit: UnitOfWork): { account: AccountRecord; key: KeyRecord } {

@@ -56,6 +56,8 @@ export const USAGE_COLUMNS = [
   { column: 'cached_tokens', field: 'tokens.cached', type: 'integer', written: 'close' },
   { column: 'cache_write_tokens', field: 'tokens.cacheWrite', type: 'integer', written: 'close' },
   { column: 'cache_write_1h_tokens', field: 'tokens.cacheWrite1h', type: 'integer', written: 'close' },
+  { column: 'image_tokens', field: 'tokens.image', type: 'integer', written: 'close' },
+  { column: 'audio_tokens', field: 'tokens.audio', type: 'integer', written: 'close' },
   { column: 'completion_tokens', field: 'tokens.completion', type: 'integer', written: 'close' },
   { column: 'reasoning_tokens', field: 'tokens.reasoning', type: 'integer', written: 'close' },
   { column: 'usage_source', field: 'usageSource', type: 'text', written: 'close' },
@@ -101,7 +103,7 @@ export const SETTLEMENT_COLUMNS = REPORTED.filter(
   column => column.column === 'request_id' || column.written === 'close' || isPrice(column),
 )
 
-// Those that are summed up. Writes for one hour are part of all cache writes.
+// Those that are summed up.
 export const TOKEN_COLUMNS = [
   'prompt_tokens',
   'cached_tokens',

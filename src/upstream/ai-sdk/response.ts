@@ -121,7 +121,12 @@ function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): obje
     prompt_tokens: total,
     completion_tokens: outputTokens.total,
     total_tokens: (total ?? 0) + (outputTokens.total ?? 0),
-    prompt_tokens_details: { cached_tokens: cached ?? 0, cache_write_tokens: cacheWrite ?? 0, ...longWrites(raw) },
+    prompt_tokens_details: {
+      cached_tokens: cached ?? 0,
+      cache_write_tokens: cacheWrite ?? 0,
+      ...longWrites(raw),
+      ...mediaOf(raw),
+    },
     completion_tokens_details: { reasoning_tokens: outputTokens.reasoning ?? 0 },
   }
 }
@@ -130,6 +135,25 @@ function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): obje
 function longWrites(raw: LanguageModelV4Usage['raw']): object {
   const { ephemeral_1h_input_tokens: long } = (raw?.cache_creation ?? {}) as { ephemeral_1h_input_tokens?: unknown }
   return typeof long === 'number' ? { cache_write_1h_tokens: long } : {}
+}
+
+// Google's package passes on the counts of each modality.
+function mediaOf(raw: LanguageModelV4Usage['raw']): object {
+  if (!Array.isArray(raw?.promptTokensDetails)) return {}
+  const cached = raw.cacheTokensDetails
+  return {
+    ...byModality(raw.promptTokensDetails),
+    ...(Array.isArray(cached) ? { cached_tokens_details: byModality(cached) } : {}),
+  }
+}
+
+function byModality(details: readonly unknown[]): { readonly image_tokens: number; readonly audio_tokens: number } {
+  const counts = { IMAGE: 0, AUDIO: 0 }
+  for (const detail of details as readonly { readonly modality?: unknown; readonly tokenCount?: unknown }[]) {
+    const { modality, tokenCount } = detail ?? {}
+    if ((modality === 'IMAGE' || modality === 'AUDIO') && typeof tokenCount === 'number') counts[modality] += tokenCount
+  }
+  return { image_tokens: counts.IMAGE, audio_tokens: counts.AUDIO }
 }
 
 const REASONS = {

@@ -67,6 +67,8 @@ test('a usage record has everything about a request except its text, immediately
         cached_tokens: 40,
         cache_write_tokens: 10,
         cache_write_1h_tokens: 0,
+        image_tokens: 0,
+        audio_tokens: 0,
         completion_tokens: 20,
         reasoning_tokens: 5,
         usage_source: 'upstream',

@@ -19,6 +19,8 @@ export const RATES = {
   input_cache_read: 'Cache read',
   input_cache_write: 'Cache write',
   input_cache_write_1h: 'Cache write, 1 h',
+  image: 'Image input',
+  audio: 'Audio input',
 } as const
 export type Rate = keyof typeof RATES
 
@@ -92,6 +94,8 @@ const RATE_RULES = {
   input_cache_read: optional,
   input_cache_write: optional,
   input_cache_write_1h: optional,
+  image: optional,
+  audio: optional,
 } as const satisfies Record<Rate, unknown>
 
 // Sends changed fields only, so that changes of two operators to different fields are both kept.
@@ -144,7 +148,7 @@ function wholeDocument(fields: ModelFields, before?: ModelObject): Document {
 
 function pricingOf({ type, rates, request, tiers }: ModelFields): object {
   if (type === 'embedding') {
-    const { completion: _, ...others } = rates
+    const { completion: _, image: __, audio: ___, ...others } = rates
     return { ...perToken(others), ...given({ request }) }
   }
   const longer = tiers.map(tier => ({
@@ -170,6 +174,8 @@ export const NO_RATES: Record<Rate, string> = {
   input_cache_read: '',
   input_cache_write: '',
   input_cache_write_1h: '',
+  image: '',
+  audio: '',
 }
 
 const EMPTY: ModelFields = {

@@ -108,18 +108,22 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
   input_cache_read: 'as prompt',
   input_cache_write: 'as prompt',
   input_cache_write_1h: 'not offered',
+  image: 'as prompt',
+  audio: 'as prompt',
 }
 // The higher of the base price, where there is one, and the prompt price of the tier.
 const TIER_PLACEHOLDERS: Readonly<Record<string, string>> = {
   input_cache_read: 'as prompt or base',
   input_cache_write: 'as prompt or base',
   input_cache_write_1h: 'as prompt or base',
+  image: 'as prompt or base',
+  audio: 'as prompt or base',
 }
 
-// A model that embeds has no completion.
+// A model that embeds has neither a completion nor media.
 function ratesOf({ type }: Pick<ModelObject, 'type'>): [Rate, string][] {
   const all = Object.entries(RATES) as [Rate, string][]
-  return type === 'chat' ? all : all.filter(([name]) => name !== 'completion')
+  return type === 'chat' ? all : all.filter(([name]) => !['completion', 'image', 'audio'].includes(name))
 }
 
 function clientPrices({ pricing, type }: ModelObject): string {

@@ -17,12 +17,15 @@ const SOURCES = {
 } as const
 
 export function Bill({ of: row }: { readonly of: UsageRow }): ReactNode {
-  const fresh = row.prompt_tokens - row.cached_tokens - row.cache_write_tokens
+  const { image_tokens: image, audio_tokens: audio } = row
+  const fresh = row.prompt_tokens - row.cached_tokens - row.cache_write_tokens - image - audio
   const price = row.price && pricesFor(row.prompt_tokens, row.price)
   return (
     <Panel title="Tokens and cost" about={SOURCES[row.usage_source]} flush>
       <TableFrame label="Tokens and prices" columns={COLUMNS}>
         <Line kind="Prompt" tokens={fresh} price={price?.prompt} />
+        {image > 0 && <Line kind="Prompt, images" tokens={image} price={price?.image ?? price?.prompt} />}
+        {audio > 0 && <Line kind="Prompt, audio" tokens={audio} price={price?.audio ?? price?.prompt} />}
         <Line kind="Prompt, cache read" tokens={row.cached_tokens} price={price?.input_cache_read} />
         <Line
           kind="Prompt, cache write"
