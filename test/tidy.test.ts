@@ -26,7 +26,7 @@ const LAYERS: Layers = [
   // The lifecycle of a request, its dry run without an upstream call, and a count of its tokens. The other files of the folder parse a request and
   // are below the stages.
   ['chat/complete.ts', ['admit/', 'route/', 'relay/', 'settle/', CONTRACT, 'domain/', 'lib/']],
-  ['chat/count-tokens.ts', ['route/', 'settle/', 'domain/', 'lib/']],
+  ['chat/count-tokens.ts', ['admit/', 'route/', 'settle/', 'domain/', 'lib/']],
   ['chat/quote.ts', ['admit/', 'route/', 'settle/', CONTRACT, 'domain/', 'lib/']],
   ['chat/', ['domain/', 'lib/']],
   // How requests are read and answers written, in the dialect of the caller.

@@ -12,6 +12,7 @@ import {
   secretAlive,
 } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
+import { NO_TAGS } from '../domain/tags.ts'
 import { base62Width, isBase62 } from '../lib/base62.ts'
 import type { Clock } from '../lib/clock.ts'
 import { fairQueue, QueueFull } from '../lib/fair-queue.ts'
@@ -181,6 +182,8 @@ function compact(caller: AuthenticatedKey): AuthenticatedKey {
       accountId: account.id,
       scopes: SCOPE_LISTS.get(key.scopes.join()) ?? key.scopes,
       ipAllowlist: key.ipAllowlist.length === 0 ? EMPTY : key.ipAllowlist,
+      allowedModels: key.allowedModels.length === 0 ? EMPTY : key.allowedModels,
+      tags: Object.keys(key.tags).length === 0 ? NO_TAGS : key.tags,
     },
     account: { ...account, status: ACCOUNT_STATUSES.find(status => status === account.status) ?? account.status },
   }

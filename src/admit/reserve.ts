@@ -32,6 +32,8 @@ export type ReserveOptions = {
   readonly entry: UnbilledEntry | HoldEntry
   // For an entry that is too expensive by the bytes of its prompt: the same by its token count, which is final.
   readonly counted?: () => Promise<HoldEntry>
+  // The key's record was replaced: decides again what depended on it, and may refuse.
+  readonly whenChanged?: () => UnbilledEntry | HoldEntry | Promise<UnbilledEntry>
 }
 
 const LOOKS_MAX = 5
@@ -72,6 +74,7 @@ export async function reserve(pass: Pass, options: ReserveOptions, needs: Reserv
     pass.caller = await needs.authenticator.again(pass.call, pass.hash, { since, known: caller })
     authorize(pass.call, pass.caller, options.rule)
     if (hasOtherLimits(caller.key, pass.caller.key)) await limitAgain(pass, needs)
+    if (options.whenChanged !== undefined) entry = await options.whenChanged()
   }
   throw new Refusal('service_unavailable', {
     retryAfter: 1,
@@ -138,4 +141,22 @@ function refusalOf(
       needs.limits.wasUnpaid(caller.key)
       return insufficientFunds(reservation)
   }
+}
+
+export type CurrentKeyNeeds = Pick<ReserveNeeds, 'authenticator' | 'clock'>
+
+// Decides by the key's record. It may have changed since it was read: a refusal stands only once a record that is read now gives
+// the same result.
+export function byCurrentKey<T>(decide: () => T, pass: Pass, needs: CurrentKeyNeeds): T | Promise<T> {
+  try {
+    return decide()
+  } catch (error) {
+    const isOfKey = error instanceof Refusal && error.code === 'model_not_allowed'
+    if (!isOfKey) throw error
+    return readAgain(pass, needs).then(decide)
+  }
+}
+
+async function readAgain(pass: Pass, { authenticator, clock }: CurrentKeyNeeds): Promise<void> {
+  pass.caller = await authenticator.again(pass.call, pass.hash, { since: clock.monotonic(), known: pass.caller })
 }

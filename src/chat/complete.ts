@@ -3,9 +3,9 @@
 import type { EndpointRule } from '../admit/authorize.ts'
 import type { PromptCounts } from '../admit/count-tokens.ts'
 import { holdEntry, isCovered, type PromptSize, sizeByBytes, sizeByCount } from '../admit/hold-estimate.ts'
-import { type ReserveNeeds, reserve } from '../admit/reserve.ts'
+import { byCurrentKey, type ReserveNeeds, reserve } from '../admit/reserve.ts'
 import type { Model } from '../domain/catalog.ts'
-import type { Chat, Models } from '../domain/chat.ts'
+import type { Chat } from '../domain/chat.ts'
 import type { Nano } from '../domain/credits.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Answer, Client, Delivery, Pass } from '../domain/handoff.ts'
@@ -13,7 +13,7 @@ import { accountMark, type Identifiers, identifiersOf, stickyWord } from '../dom
 import { relay } from '../relay/relay.ts'
 import type { Sink } from '../relay/sink.ts'
 import { type Meter, meter } from '../relay/usage-meter.ts'
-import { type Plan, type PlanNeeds, plan, within } from '../route/plan.ts'
+import { type Plan, type PlanNeeds, plan, planRequest, within } from '../route/plan.ts'
 import { type RouteNeeds, type RouteRequest, route } from '../route/route.ts'
 import type { Choice } from '../route/targets.ts'
 import { type CheckpointNeeds, keepCheckpoints, type Progress } from '../settle/checkpoint.ts'
@@ -63,9 +63,17 @@ export async function complete(
   // Already admitted: the pass covers key, address, scope and limits.
   const { steps } = needs
   const identifiers = identifiersOf(chat, pass.caller.account.id, needs.hmacKey)
-  const planned = plan(chat, stickyWord(identifiers), needs)
+  const planNow = () => plan(planRequest(pass, chat, identifiers), needs)
+  const first = byCurrentKey(planNow, pass, needs)
 
-  const held = await steps.reserve(pass, rule, chat, planned.models, needs)
+  const held = await steps.reserve(
+    pass,
+    rule,
+    chat,
+    { planned: first instanceof Promise ? await first : first, planNow },
+    needs,
+  )
+  const { planned } = held
   const usage = meter()
   const progress = followProgress(held, pass.call.client, usage, needs)
   let sink: Sink | undefined
@@ -162,38 +170,48 @@ function followProgress(held: Held, client: Client, usage: Meter, needs: Checkpo
 }
 
 // Whether a low balance set the cap, and how the prompt was measured.
-type HeldHere = Held & { readonly wasCapped: boolean; readonly size: PromptSize }
+type HeldHere = Held & { readonly wasCapped: boolean; readonly size: PromptSize; readonly planned: Plan }
+
+// The plan, and how it is made again where the key turns out to have changed.
+type Planning = { readonly planned: Plan; readonly planNow: () => Plan }
 
 // The reservation is the request's usage row: once this resolves, it is on disk.
 async function holdCredits(
   pass: Pass,
   rule: EndpointRule,
   chat: Chat,
-  models: Models,
+  { planned: first, planNow }: Planning,
   needs: GatewayNeeds,
 ): Promise<HeldHere> {
+  let planned = first
   let size = sizeByBytes(chat)
   // The entry that was reserved: which model costs most may change with the count.
-  let entry = holdEntry(chat, models, size, needs.outputCapMinTokens)
+  let entry = holdEntry(chat, planned.models, size, needs.outputCapMinTokens)
   const counted = async () => {
-    size = await sizeByCount(chat, models, pass.caller.account.id, {
+    size = await sizeByCount(chat, planned.models, pass.caller.account.id, {
       promptCounts: needs.promptCounts,
       provider: needs.catalog().provider,
     })
-    entry = holdEntry(chat, models, size, needs.outputCapMinTokens)
+    entry = holdEntry(chat, planned.models, size, needs.outputCapMinTokens)
+    return entry
+  }
+  const whenChanged = () => {
+    planned = planNow()
+    entry = holdEntry(chat, planned.models, size, needs.outputCapMinTokens)
     return entry
   }
   const { requestId } = pass.call
   const forget = () => void needs.live.delete(requestId)
   needs.live.add(requestId)
   try {
-    const reserved = await reserve(pass, { rule, entry, counted }, needs)
+    const reserved = await reserve(pass, { rule, entry, counted, whenChanged }, needs)
     const wasCapped = reserved.outputTokens < entry.outputTokens
     return {
       requestId,
       accountId: pass.caller.account.id,
       chat,
-      models,
+      planned,
+      models: planned.models,
       hold: reserved.hold,
       capTokens: wasCapped ? reserved.outputTokens : chat.maxTokens,
       wasCapped,

@@ -1,21 +1,24 @@
 // The tokens of a prompt, for a caller that only asks for them: the count of the provider that would be called first, if it
 // offers one, otherwise the tokenizer's. Nothing is held and nothing is charged.
+import { byCurrentKey, type CurrentKeyNeeds } from '../admit/reserve.ts'
 import type { Chat } from '../domain/chat.ts'
 import { Failure, refusalFor } from '../domain/failure.ts'
 import type { Pass } from '../domain/handoff.ts'
-import { accountMark, identifiersOf, stickyWord } from '../domain/identifiers.ts'
+import { accountMark, identifiersOf } from '../domain/identifiers.ts'
 import { MODEL_NAME_MAX, storable } from '../domain/usage.ts'
 import { type CountNeeds, countAt } from '../route/count.ts'
-import { type PlanNeeds, plan } from '../route/plan.ts'
+import { type PlanNeeds, plan, planRequest } from '../route/plan.ts'
 import { promptEstimate, type TokenCounter } from '../settle/estimate.ts'
 
-export type CountTokensNeeds = PlanNeeds & CountNeeds & { readonly counter: TokenCounter; readonly hmacKey: Buffer }
+export type CountTokensNeeds = PlanNeeds &
+  CountNeeds &
+  CurrentKeyNeeds & { readonly counter: TokenCounter; readonly hmacKey: Buffer }
 
 export async function countTokens(pass: Pass, chat: Chat, needs: CountTokensNeeds): Promise<number> {
   const accountId = pass.caller.account.id
   pass.modelRequested = storable(chat.model, MODEL_NAME_MAX)
   const identifiers = identifiersOf(chat, accountId, needs.hmacKey)
-  const { choice, models } = plan(chat, stickyWord(identifiers), needs)
+  const { choice, models } = await byCurrentKey(() => plan(planRequest(pass, chat, identifiers), needs), pass, needs)
   const { requestId, client } = pass.call
   const request = {
     requestId,

@@ -4,16 +4,16 @@ import assert from 'node:assert/strict'
 import type { EndpointRule } from '../admit/authorize.ts'
 import type { PromptCounts } from '../admit/count-tokens.ts'
 import { holdEntry, isCovered, sizeByBytes, sizeByCount, worstCost } from '../admit/hold-estimate.ts'
-import { type Reserved, type ReserveNeeds, reserve } from '../admit/reserve.ts'
+import { byCurrentKey, type Reserved, type ReserveNeeds, reserve } from '../admit/reserve.ts'
 import type { Model } from '../domain/catalog.ts'
 import { type Chat, outputBoundOf } from '../domain/chat.ts'
 import { costOf, type Nano, NO_TOKENS } from '../domain/credits.ts'
 import type { Pass } from '../domain/handoff.ts'
 import { countMayHelp, decideHold, type HoldDecision } from '../domain/hold.ts'
-import { identifiersOf, stickyWord } from '../domain/identifiers.ts'
+import { identifiersOf } from '../domain/identifiers.ts'
 import type { Considered } from '../domain/routing.ts'
 import { MODEL_NAME_MAX, storable } from '../domain/usage.ts'
-import { type PlanNeeds, plan, within } from '../route/plan.ts'
+import { type PlanNeeds, plan, planRequest, within } from '../route/plan.ts'
 import { promptEstimate, type TokenCounter } from '../settle/estimate.ts'
 import { NO_ERROR } from '../store/contract/store.ts'
 
@@ -44,13 +44,17 @@ export type Quote = {
 
 export async function quote(pass: Pass, rule: EndpointRule, chat: Chat, needs: QuoteNeeds): Promise<Quote> {
   const accountId = pass.caller.account.id
-  const planned = plan(chat, stickyWord(identifiersOf(chat, accountId, needs.hmacKey)), needs)
-  const [first] = planned.models
-  const promptTokens = await promptEstimate(chat, first, accountId, needs.counter)
-
+  const planNow = () => plan(planRequest(pass, chat, identifiersOf(chat, accountId, needs.hmacKey)), needs)
   pass.modelRequested = storable(chat.model, MODEL_NAME_MAX)
   pass.stream = chat.stream
-  const reserved = await reserve(pass, { rule, entry: QUOTED }, needs)
+  let planned = await byCurrentKey(planNow, pass, needs)
+  const whenChanged = () => {
+    planned = planNow()
+    return QUOTED
+  }
+  const reserved = await reserve(pass, { rule, entry: QUOTED, whenChanged }, needs)
+  const [first] = planned.models
+  const promptTokens = await promptEstimate(chat, first, accountId, needs.counter)
   assert(reserved.balances !== null)
   const { balance, key } = reserved.balances
   let size = sizeByBytes(chat)

@@ -80,6 +80,13 @@ export function readCount(input: Input, name: string): number | undefined {
   return text === undefined ? undefined : Number(text)
 }
 
+// `team=search`.
+export function readTag(text: string): readonly [name: string, value: string] {
+  const at = text.indexOf('=')
+  if (at < 1) throw new BadUsage('--tag must be NAME=VALUE')
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
 export function ifMatch(input: Input): Readonly<Record<string, string>> {
   const version = readCount(input, 'if-version')
   return version === undefined ? {} : { 'if-match': `"${version}"` }

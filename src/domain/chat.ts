@@ -1,5 +1,6 @@
 // A parsed and validated chat, as the stages of a request receive it, and which models may answer it: the requested one and its
 // fallbacks, where the chat fits their limits.
+import { isAllowed, modelNotAllowed } from './allowed-models.ts'
 import { type Model, modelNotFound, type Provider } from './catalog.ts'
 import { type Message, surelyExceeds, surelyExceedsOne } from './prompt.ts'
 import type { ReasoningPreference } from './reasoning.ts'
@@ -94,10 +95,11 @@ type Lineup = {
 }
 
 // The requested model is refused by its own limits. A prompt that is too long for it goes to a fallback with a longer context, if
-// the caller lists one.
-export function lineUp(chat: Chat, find: (name: string) => Model | undefined): Lineup {
+// the caller lists one. Fallbacks that the key may not use are skipped.
+export function lineUp(chat: Chat, find: (name: string) => Model | undefined, allowed: readonly string[]): Lineup {
   const asked = find(chat.model)
   if (asked === undefined) throw modelNotFound(chat.model)
+  if (!isAllowed(allowed, asked, chat.model)) throw modelNotAllowed(chat.model)
   checkType(chat, asked)
   checkLimits(chat, asked)
   const isTooLong = isTooLongFor(chat, asked)
@@ -114,7 +116,8 @@ export function lineUp(chat: Chat, find: (name: string) => Model | undefined): L
     if (model === undefined) unfit.push(left(name, 'unknown_model'))
     if (model === undefined || seen.has(model)) continue
     seen.add(model)
-    if (fits(chat, model)) fitting.push(model)
+    if (!isAllowed(allowed, model, name)) unfit.push(left(name, 'not_allowed'))
+    else if (fits(chat, model)) fitting.push(model)
     else unfit.push(left(model.id, 'does_not_fit'))
   }
   const [first, ...others] = fitting

@@ -97,6 +97,7 @@ export const REFUSALS = {
   missing_field: entry(400, 'invalid_request_error', COUNTED, 'A required field is missing.'),
   unsupported_value: entry(400, 'invalid_request_error', COUNTED, 'A field or value is not supported.'),
   model_not_found: entry(404, 'invalid_request_error', COUNTED, 'The model does not exist or is not active.'),
+  model_not_allowed: entry(403, 'permission_error', COUNTED, 'This key may not use this model.'),
   context_length_exceeded: entry(
     400,
     'invalid_request_error',

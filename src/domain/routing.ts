@@ -58,6 +58,7 @@ export const REASONS = [
   'no_remote_media',
   'other_dialect',
   'unknown_model',
+  'not_allowed',
   'does_not_fit',
   'unaffordable',
   'no_fallbacks',

@@ -3,6 +3,8 @@ import { memoize } from '../lib/memoize.ts'
 
 export type Tags = Readonly<Record<string, string>>
 
+export const NO_TAGS: Tags = Object.freeze({})
+
 export const KEY_TAGS_MAX = 16
 export const TAG_NAME_PATTERN = '^[a-z0-9_.-]{1,32}$'
 export const TAG_VALUE_MAX = 64

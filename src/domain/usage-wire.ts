@@ -2,7 +2,7 @@
 import type { WrittenRates } from './catalog.ts'
 import { formatCredits } from './credits.ts'
 import type { Considered } from './routing.ts'
-import type { Tags } from './tags.ts'
+import { NO_TAGS, type Tags } from './tags.ts'
 import type { Attempt, Endpoint, Outcome, RowState, UsageRow, UsageSource } from './usage.ts'
 import { isoTime, isoTimeOrNull } from './wire-time.ts'
 
@@ -106,5 +106,3 @@ export function usageObject(row: UsageRow): UsageObject {
     tags: row.tags === null ? NO_TAGS : (JSON.parse(row.tags) as Tags),
   }
 }
-
-const NO_TAGS: Tags = Object.freeze({})

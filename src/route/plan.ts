@@ -2,6 +2,8 @@
 // hold covers what may be tried. See docs/decisions/hold-estimate.md.
 import type { Model } from '../domain/catalog.ts'
 import { type Chat, lineUp, type Models } from '../domain/chat.ts'
+import type { Pass } from '../domain/handoff.ts'
+import { type Identifiers, stickyWord } from '../domain/identifiers.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Catalog } from './catalog.ts'
 import { type ChooseNeeds, choose } from './choose.ts'
@@ -15,8 +17,19 @@ export type Plan = {
   readonly choice: Choice
 }
 
-export function plan(chat: Chat, stickTo: string | null, needs: PlanNeeds): Plan {
-  const { models, unfit } = lineUp(chat, needs.catalog().model)
+type PlanRequest = {
+  readonly chat: Chat
+  readonly stickTo: string | null
+  // What the key may use: ids and patterns; empty: everything.
+  readonly allowedModels: readonly string[]
+}
+
+export function planRequest(pass: Pass, chat: Chat, identifiers: Identifiers): PlanRequest {
+  return { chat, stickTo: stickyWord(identifiers), allowedModels: pass.caller.key.allowedModels }
+}
+
+export function plan({ chat, stickTo, allowedModels }: PlanRequest, needs: PlanNeeds): Plan {
+  const { models, unfit } = lineUp(chat, needs.catalog().model, allowedModels)
   const choice = choose({ chat, models, unfit, stickTo }, needs)
   if (choice.unwanted) throw nobodyWanted(chat, choice)
   return { models: models.length === 1 ? models : modelsOf(choice, models), choice }

@@ -30,6 +30,7 @@ const TABLE = {
   missing_field: [400, 'invalid_request_error'],
   unsupported_value: [400, 'invalid_request_error'],
   model_not_found: [404, 'invalid_request_error'],
+  model_not_allowed: [403, 'permission_error'],
   context_length_exceeded: [400, 'invalid_request_error'],
   insufficient_credits: [402, 'insufficient_quota'],
   credits_held: [402, 'insufficient_quota'],

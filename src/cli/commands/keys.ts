@@ -2,7 +2,7 @@
 import { systemClock } from '../../lib/clock.ts'
 import { callCommand, listCommand, pathOf } from '../call-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'
-import { ifMatch, readCount, something, VERSION_OPTION } from '../document.ts'
+import { ifMatch, readCount, readTag, something, VERSION_OPTION } from '../document.ts'
 import type { Json } from '../http-client.ts'
 
 const LIMITS: Readonly<Record<string, Option>> = {
@@ -16,6 +16,12 @@ const LIMITS: Readonly<Record<string, Option>> = {
   daily: { value: 'N', about: 'requests per UTC day, or "none"' },
   'credit-limit': { value: 'CREDITS', about: 'lifetime spending limit, or "none"' },
   'max-concurrent': { value: 'N', about: 'maximum number of concurrent requests' },
+  model: {
+    value: 'ID',
+    multiple: true,
+    about: 'allowed model or a pattern such as "gpt-4o*", or "any"; repeatable',
+  },
+  tag: { value: 'NAME=VALUE', multiple: true, about: 'tag of its requests, or "none"; repeatable' },
   expires: {
     value: 'WHEN',
     about: 'a date such as 2030-01-31T12:00:00Z, a duration such as 30d or 12h, or "never"',
@@ -126,8 +132,14 @@ function limits(input: Input): Json {
     daily_limit: input.text('daily') === 'none' ? null : readCount(input, 'daily'),
     credit_limit: input.text('credit-limit') === 'none' ? null : input.text('credit-limit'),
     max_concurrent: readCount(input, 'max-concurrent'),
+    allowed_models: input.texts('model')?.filter(model => model !== 'any'),
+    tags: tagsOf(input.texts('tag')),
     expires_at: expiry(input.text('expires')),
   }
+}
+
+function tagsOf(texts: readonly string[] | undefined): Json | undefined {
+  return texts && Object.fromEntries(texts.filter(text => text !== 'none').map(readTag))
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -66,7 +66,7 @@ export function v1Paths(brand: Brand): Paths {
     '/v1/models/{id}': get(
       ['getModel', 'Models', 'Read a model', 'Requires the scope `models.read`. Aliases are resolved.'],
       { '200': json(ModelShape, 'The model.') },
-      [...NO_SCOPE, 'model_not_found'],
+      [...NO_SCOPE, 'model_not_found', 'model_not_allowed'],
       [inPath('id', 'Id or alias; a slash may be sent as `/` or `%2F`.', MODEL)],
     ),
     '/v1/key/introspect': get(
@@ -141,6 +141,7 @@ export const CODES: readonly RefusalCode[] = [
   'missing_field',
   'unsupported_value',
   'model_not_found',
+  'model_not_allowed',
   'context_length_exceeded',
   'insufficient_credits',
   'credits_held',

@@ -72,9 +72,17 @@ async function serve(
   work: () => Promise<UnbilledResponse>,
   needs: UnbilledNeeds,
 ): Promise<Served> {
-  const answer = await work()
-  const entry = { kind: 'unbilled', outcome: 'completed', httpStatus: answer.status, ...NO_ERROR } as const
-  const reserved = await reserve(pass, { rule, entry }, needs)
+  let answer = await work()
+  const entryNow = () => ({ kind: 'unbilled', outcome: 'completed', httpStatus: answer.status, ...NO_ERROR }) as const
+  const whenChanged = async () => {
+    answer = await work()
+    return entryNow()
+  }
+  const reserved = await reserve(
+    pass,
+    { rule, entry: entryNow(), ...(rule.endpoint === 'models' ? { whenChanged } : {}) },
+    needs,
+  )
   const headers = [
     ...commonHeaders(ctx, undefined, needs.reply),
     ...costHeader(0n, needs.reply),

@@ -2,7 +2,10 @@
 // version of its API.
 import { hash as digest } from 'node:crypto'
 import type { EndpointRule } from '../../admit/authorize.ts'
+import { byCurrentKey } from '../../admit/reserve.ts'
+import { isAllowed, modelNotAllowed } from '../../domain/allowed-models.ts'
 import { type Model, modelNotFound, typeOf, writePrices } from '../../domain/catalog.ts'
+import type { Pass } from '../../domain/handoff.ts'
 import { isoSecond } from '../../domain/wire-time.ts'
 import type { RequestContext } from '../response.ts'
 import {
@@ -21,8 +24,9 @@ export type ModelsNeeds = UnbilledNeeds & {
 const rule: EndpointRule = { endpoint: 'models', method: 'GET', scope: 'models.read', evenIfSuspended: false }
 
 export function listModels(needs: ModelsNeeds): V1Endpoint {
-  const work: UnbilledHandler = async ctx => {
-    const { models } = needs.catalog()
+  const work: UnbilledHandler = async (ctx, pass) => {
+    const { allowedModels } = pass.caller.key
+    const models = needs.catalog().models.filter(model => isAllowed(allowedModels, model))
     const body = isAnthropic(ctx) ? anthropicList(models) : { object: 'list', data: models.map(modelEntry) }
     const etag = `"${digest('sha256', JSON.stringify(body)).slice(0, 32)}"`
     return {
@@ -35,13 +39,18 @@ export function listModels(needs: ModelsNeeds): V1Endpoint {
 }
 
 export function oneModel(needs: ModelsNeeds): V1Endpoint {
-  const work: UnbilledHandler = async (ctx, _pass, id) => {
+  const work: UnbilledHandler = async (ctx, pass, id) => {
     const model = needs.catalog().model(id)
     if (model === undefined) throw modelNotFound(id)
+    await byCurrentKey(() => requireAllowed(pass, model, id), pass, needs)
     const entry = isAnthropic(ctx) ? anthropicEntry : modelEntry
     return { status: 200, headers: ['Vary', 'anthropic-version'], body: () => entry(model) }
   }
   return unbilledEndpoint(rule, below('/v1/models/'), work, needs)
+}
+
+function requireAllowed(pass: Pass, model: Model, name: string): void {
+  if (!isAllowed(pass.caller.key.allowedModels, model, name)) throw modelNotAllowed(name)
 }
 
 // If-None-Match compares weakly, and `*` matches anything.

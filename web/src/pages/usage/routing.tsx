@@ -26,6 +26,7 @@ const REASONS: Readonly<Record<Reason, string>> = {
   no_remote_media: 'does not fetch images by URL',
   other_dialect: 'cannot express the request',
   unknown_model: 'unknown or inactive model',
+  not_allowed: 'not among the models of the key',
   does_not_fit: 'request exceeds the context length',
   unaffordable: 'not covered by the balance',
   no_fallbacks: 'fallbacks disabled by the client',
