@@ -33,7 +33,7 @@ export const WIRES: readonly Wire[] = [
 ]
 
 // A model for each protocol, `test/<kind>`, at its own provider of the same name.
-export function wiresConfig(origin: string, wires: readonly Wire[] = WIRES): object {
+export function wiresConfig(origin: string, wires: readonly Wire[] = WIRES) {
   return {
     providers: wires.map(({ kind, apiKey, base, settings }) => ({
       id: kind,

@@ -6,12 +6,20 @@ import * as bedrock from '../../fixtures/wires/bedrock.ts'
 import * as google from '../../fixtures/wires/google.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { askMessages, eventsOf, type Fields } from '../../support/messages.ts'
+import { standardModel } from '../../support/standard-config.ts'
 import { settledRow } from '../../support/usage.ts'
 import { amazonAnswer, jsonAnswer, sseAnswer, startVendor, type VendorAnswer } from '../../support/vendor.ts'
 import { wiresConfig } from '../../support/wires.ts'
 
 const vendor = await startVendor()
-const gateway = await startGateway({ config: wiresConfig(vendor.origin) })
+const { providers, models } = wiresConfig(vendor.origin)
+const aws = { id: 'aws', kind: 'anthropic', base_url: `${vendor.origin}/anthropic/v1`, api_key: 'bedrock-secret' }
+const gateway = await startGateway({
+  config: {
+    providers: [...providers, aws],
+    models: [...models, standardModel({ id: 'test/aws', targets: [{ provider: 'aws', model: 'anthropic.claude' }] })],
+  },
+})
 after(async () => {
   await gateway[Symbol.asyncDispose]()
   await vendor[Symbol.asyncDispose]()
@@ -86,6 +94,35 @@ for (const { kind, json, stream, sign } of CASES) {
     assert.ok(!sent.includes('_signed_'), sent)
   })
 }
+
+test('the Messages endpoint of Bedrock is reached as a provider of kind anthropic, also by chats', async () => {
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [{ type: 'text', text: 'Hi' }],
+  }
+  const answer = {
+    ...message,
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: 3, output_tokens: 1 },
+  }
+  vendor.next(jsonAnswer(answer))
+  vendor.next(jsonAnswer(answer))
+
+  const passed = await ask('aws', {})
+  const chat = await gateway.chat({ model: 'test/aws' }, { key: secret })
+
+  assert.deepEqual([passed.status, chat.status], [200, 200], passed.text + chat.text)
+  for (const { path, headers, body } of vendor.requests.slice(-2))
+    assert.deepEqual(
+      [path, headers['x-api-key'], headers['anthropic-version'], body.model],
+      ['/anthropic/v1/messages', 'bedrock-secret', '2023-06-01', 'anthropic.claude'],
+    )
+  assert.deepEqual(vendor.requests.at(-2)?.body.messages, [QUESTION])
+})
 
 function ask(kind: string, more: Fields) {
   const body = { model: `test/${kind}`, max_tokens: 2000, tools: TOOLS, messages: [QUESTION], ...more }
