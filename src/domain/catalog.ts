@@ -22,6 +22,7 @@ export const PROVIDER_KINDS = ['openai', 'anthropic', 'google', 'vertex', 'bedro
 export type ProviderKind = (typeof PROVIDER_KINDS)[number]
 
 export const PROVIDER_APIS = ['chat', 'responses', 'auto'] as const
+export type ProviderApi = (typeof PROVIDER_APIS)[number]
 
 export type Provider = {
   readonly id: string
@@ -33,7 +34,7 @@ export type Provider = {
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
   // Which of OpenAI's APIs it has: chat completions alone unless stated. `auto`: both, of which the caller's and the model's needs
   // decide.
-  readonly api?: (typeof PROVIDER_APIS)[number]
+  readonly api?: ProviderApi
   // Whether its Responses API has the tools of OpenAI's own: namespaces, and custom tools with grammars.
   readonly openaiTools?: boolean
   readonly timeouts: Timeouts

@@ -22,7 +22,7 @@ import { TypedConfirm } from '../../components/typed-confirm.tsx'
 import { showAtField } from '../keys/key-form.tsx'
 import { Credentials } from './credentials.tsx'
 import { EntryButtons } from './entry-buttons.tsx'
-import { changeOf, documentOf, KINDS, PRESETS, SETTINGS, useProviderForm } from './provider-form.ts'
+import { APIS, changeOf, documentOf, KINDS, PRESETS, SETTINGS, useProviderForm } from './provider-form.ts'
 
 type Props = { readonly of?: ProviderObject; readonly onClose: () => void }
 
@@ -155,6 +155,19 @@ function ProviderFields({ form, isNew }: FieldsProps): ReactNode {
             placeholder="none"
             data={PRESETS}
             {...form.getInputProps('preset')}
+          />
+        )}
+        {kind === 'openai' && (
+          <Select
+            label="API"
+            description="Automatic: Responses where it is needed"
+            placeholder="By the preset or the address"
+            clearable={isNew}
+            allowDeselect={isNew}
+            data={Object.entries(APIS).map(([value, label]) => ({ value, label }))}
+            {...form.getInputProps('api')}
+            value={form.values.api === '' ? null : form.values.api}
+            onChange={api => form.setFieldValue('api', (api ?? '') as typeof form.values.api)}
           />
         )}
         {(SETTINGS[kind] ?? []).map(name => (

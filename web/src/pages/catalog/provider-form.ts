@@ -1,6 +1,6 @@
 // The state of the provider form: the fields of each API type, and the document that is sent.
 import { useForm } from '@mantine/form'
-import type { ProviderKind } from '../../../../src/domain/catalog.ts'
+import type { ProviderApi, ProviderKind } from '../../../../src/domain/catalog.ts'
 import type { Document } from '../../api/models.ts'
 import type { ProviderObject } from '../../api/providers.ts'
 
@@ -32,6 +32,12 @@ export const PRESETS = [
   'llamacpp',
 ]
 
+export const APIS: Readonly<Record<ProviderApi, string>> = {
+  chat: 'Chat completions',
+  responses: 'Responses',
+  auto: 'Automatic',
+}
+
 // The settings that an API type needs in addition to a base URL.
 export const SETTINGS: Readonly<Partial<Record<ProviderKind, readonly string[]>>> = {
   bedrock: ['region'],
@@ -42,6 +48,8 @@ export type ProviderFields = {
   id: string
   kind: ProviderKind
   preset: string
+  // Empty: by the preset or the address.
+  api: ProviderApi | ''
   base_url: string
   api_key: string
   region: string
@@ -62,6 +70,7 @@ function fieldsOf(provider: ProviderObject | undefined): ProviderFields {
     id: provider?.id ?? '',
     kind: provider?.kind ?? 'openai',
     preset: '',
+    api: provider?.api ?? '',
     base_url: provider?.base_url ?? '',
     api_key: '',
     region: provider?.settings.region ?? '',
@@ -71,7 +80,8 @@ function fieldsOf(provider: ProviderObject | undefined): ProviderFields {
   }
 }
 
-export function documentOf({ isActive, ...fields }: ProviderFields): Document {
+export function documentOf(entered: ProviderFields): Document {
+  const { isActive, ...fields } = withoutForeign(entered)
   const given = Object.entries(fields).filter(([, value]) => value.trim() !== '')
   return {
     ...Object.fromEntries(given.map(([name, value]) => [name, value.trim()])),
@@ -79,10 +89,16 @@ export function documentOf({ isActive, ...fields }: ProviderFields): Document {
   }
 }
 
+// Only kind openai has several APIs.
+function withoutForeign(entered: ProviderFields): ProviderFields {
+  return entered.kind === 'openai' ? entered : { ...entered, api: '' }
+}
+
 // Sends changed fields only: a changed base URL deletes the credentials, so an unchanged one is not sent.
-export function changeOf(fields: ProviderFields, provider: ProviderObject): Document {
+export function changeOf(entered: ProviderFields, provider: ProviderObject): Document {
   const before = fieldsOf(provider)
-  const names = ['kind', 'base_url', 'region', 'project', 'location'] as const
+  const fields = withoutForeign(entered)
+  const names = ['kind', 'api', 'base_url', 'region', 'project', 'location'] as const
   const changed = names.filter(name => fields[name].trim() !== before[name])
   return {
     ...Object.fromEntries(changed.map(name => [name, fields[name].trim() === '' ? null : fields[name].trim()])),
