@@ -23,6 +23,8 @@ const LAYERS: Layers = [
   ['admin/', [CONTRACT, 'domain/', 'lib/']],
   ['route/', [CONTRACT, 'upstream/', 'chat/parse-request.ts', 'chat/parse-embeddings.ts', 'domain/', 'lib/']],
   ['relay/', ['domain/', 'lib/']],
+  // Endpoints are called with the HTTP clients of providers: the same rules for addresses and proxies.
+  ['webhooks/', [CONTRACT, 'upstream/', 'domain/', 'lib/']],
   // The lifecycle of a request, its dry run without an upstream call, and a count of its tokens. The other files of the folder parse a request and
   // are below the stages.
   ['chat/complete.ts', ['admit/', 'route/', 'relay/', 'settle/', CONTRACT, 'domain/', 'lib/']],

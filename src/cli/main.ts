@@ -28,6 +28,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   nodes: { about: 'list the nodes that share the database', load: () => import('./commands/nodes.ts') },
   usage: { about: 'list, show and export usage records', load: () => import('./commands/usage.ts') },
   chat: { about: 'chat with a model from the shell', load: () => import('./commands/chat.ts') },
+  webhooks: { about: 'send events to other systems, show deliveries', load: () => import('./commands/webhooks.ts') },
   operators: { about: 'manage operators', load: () => import('./commands/operators.ts') },
   sessions: { about: 'list and end dashboard sessions', load: () => import('./commands/sessions.ts') },
   events: { about: 'show the audit log', load: () => import('./commands/events.ts') },

@@ -59,6 +59,7 @@ export type Config = {
   readonly corsOrigins: readonly string[]
   readonly explain: boolean
   readonly allowPrivateUpstreams: boolean
+  readonly webhooksAllowPrivate: boolean
   // A Postgres that may lose acknowledged commits gives a warning instead of an error.
   readonly allowUnsafeDatabase: boolean
   // Null: usage rows are kept forever.
@@ -87,6 +88,7 @@ const KNOWN = [
   'NODE_NAME',
   'DETECT_PROVIDERS',
   'ALLOW_PRIVATE_UPSTREAMS',
+  'WEBHOOKS_ALLOW_PRIVATE',
   'ALLOW_UNSAFE_DATABASE',
   'LOG_LEVEL',
   'URL',
@@ -120,6 +122,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     corsOrigins: file.corsOrigins,
     explain: file.explain,
     allowPrivateUpstreams: flag(env, 'TURNPIKE_ALLOW_PRIVATE_UPSTREAMS', file.allowPrivateUpstreams),
+    webhooksAllowPrivate: flag(env, 'TURNPIKE_WEBHOOKS_ALLOW_PRIVATE', false),
     allowUnsafeDatabase: flag(env, 'TURNPIKE_ALLOW_UNSAFE_DATABASE', false),
     usageRetentionDays: file.usageRetentionDays,
     catalog: file.catalog,

@@ -152,6 +152,32 @@ const TABLE = {
   redisPingEveryMs: 1 * SECOND,
   redisCommandsWaitingMax: 20_000,
 
+  // Webhooks
+  webhooksMax: 50,
+  // For the whole exchange, and how much of an answer is read.
+  webhookTimeoutMs: 10 * SECOND,
+  webhookAnswerBytesMax: 64 * KIB,
+  // The pause after the first failure; doubled with every further one up to the second. Beyond the third the endpoint is disabled.
+  webhookRetryMsMin: 5 * SECOND,
+  webhookRetryMsMax: 30 * MINUTE,
+  webhookRetriedForMs: 3 * 24 * 60 * MINUTE,
+  // The maximum Retry-After that is honoured.
+  webhookRetryAfterMsMax: 60 * MINUTE,
+  // Endpoints that a node delivers to at once; each has one exchange at a time.
+  webhooksAtOnceMax: 8,
+  // Longer than an exchange: a node that has not reported for this long has lost the endpoint to another one.
+  webhookLeaseMs: 30 * SECOND,
+  // How often a node looks for events of other nodes: with webhooks, and without any.
+  webhooksPolledEveryMs: 2 * SECOND,
+  webhooksIdlePolledEveryMs: 30 * SECOND,
+  // How long a drain waits for exchanges under way.
+  webhookDrainMsMax: 2 * SECOND,
+  webhookEventsKeptMs: 40 * 24 * 60 * MINUTE,
+  webhookDeliveriesKeptMs: 30 * 24 * 60 * MINUTE,
+  webhookDeliveriesKeptMax: 10_000,
+  // More than this many waiting events disable an endpoint that fails.
+  webhookWaitingMax: 100_000,
+
   // The admin API
   adminBodyBytesMax: 1 * MIB,
   operatorsMax: 1000,

@@ -55,7 +55,7 @@ export type EventData = {
 export type EventType = keyof EventData
 
 // What a webhook can subscribe to.
-const EVENT_TYPES = [
+export const EVENT_TYPES = [
   'balance.low',
   'balance.exhausted',
   'budget.threshold',

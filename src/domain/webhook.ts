@@ -3,6 +3,9 @@
 export const WEBHOOK_FORMATS = ['standard', 'slack'] as const
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number]
 
+// A replaced secret signs for this long beside its successor.
+export const SECRET_OVERLAP_MS = 24 * 60 * 60_000
+
 // What an operator sets.
 export type WebhookControls = {
   readonly url: string

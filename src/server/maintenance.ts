@@ -3,13 +3,22 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { wordsOf } from '../lib/text.ts'
-import type { Maintenance } from '../store/contract/store.ts'
+import type { Store } from '../store/contract/store.ts'
 import type { ServerContext } from './context.ts'
 
 // Returns a function that stops it and waits for the current step.
-export async function startMaintenance(maintenance: Maintenance, context: ServerContext): Promise<() => Promise<void>> {
+export async function startMaintenance(
+  { maintenance, webhookQueue }: Pick<Store, 'maintenance' | 'webhookQueue'>,
+  context: ServerContext,
+): Promise<() => Promise<void>> {
   const { config, log } = context
   const { maintenanceEveryMs, maintenancePauseMs, rolledUpAfterMs } = config.bounds
+  const tidyBounds = {
+    eventsKeptMs: config.bounds.webhookEventsKeptMs,
+    deliveriesKeptMs: config.bounds.webhookDeliveriesKeptMs,
+    deliveriesPerWebhookMax: config.bounds.webhookDeliveriesKeptMax,
+    waitingPerWebhookMax: config.bounds.webhookWaitingMax,
+  }
   let stopped = false
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
@@ -22,10 +31,11 @@ export async function startMaintenance(maintenance: Maintenance, context: Server
   // In small steps with pauses between them: everything else has priority.
   async function keepHouse(): Promise<boolean> {
     const { more: moreToSum } = await maintenance.rollUp(rolledUpAfterMs)
-    if (stopped || config.usageRetentionDays === null) return moreToSum
+    const moreToTidy = !stopped && (await webhookQueue.tidy(tidyBounds))
+    if (stopped || config.usageRetentionDays === null) return moreToSum || moreToTidy
     const { dropped, more } = await maintenance.applyRetention(config.usageRetentionDays)
     if (dropped > 0) log.info({ hours: dropped }, 'deleted expired usage rows')
-    return moreToSum || more
+    return moreToSum || moreToTidy || more
   }
 
   async function turn(): Promise<void> {

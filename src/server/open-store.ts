@@ -14,20 +14,32 @@ export type OpenedStore = {
   readonly store: Store
   readonly catalog: LiveCatalog
   readonly catalogService: CatalogService
+  // Calls it when events for webhooks may have been committed by this process.
+  onRaised(listener: () => void): void
 }
 
 export async function openStore(context: ServerContext): Promise<OpenedStore> {
   const { config } = context
   requirePackages(config.catalog?.providers ?? [])
   const { databaseUrl, dataDir } = config
-  const store = databaseUrl === undefined ? await openEmbedded(context) : await openShared(databaseUrl, context)
+  let listener = () => {}
+  const onRaised = () => listener()
+  const store =
+    databaseUrl === undefined ? await openEmbedded(context, onRaised) : await openShared(databaseUrl, context, onRaised)
   const catalogService = await openCatalog(store, context).catch(error => {
     // A damaged page is noticed only when it is read.
     throw error instanceof StoreUnavailable
       ? cannotOpen(databaseUrl === undefined ? fileIn(dataDir) : SHARED, error)
       : error
   })
-  return { store, catalog: catalogService.live, catalogService }
+  return {
+    store,
+    catalog: catalogService.live,
+    catalogService,
+    onRaised(added) {
+      listener = added
+    },
+  }
 }
 
 const SHARED = 'DATABASE_URL: the database'
@@ -51,13 +63,13 @@ function lockOf(dir: string) {
   }
 }
 
-async function openShared(url: string, context: ServerContext): Promise<Store> {
+async function openShared(url: string, context: ServerContext, onRaised: () => void): Promise<Store> {
   const { config, clock, metrics, newId, node } = context
   try {
     const { nodeLeaseMs: leaseMs, gateWaitMsMax } = config.bounds
     const onUnsafe = (settings: readonly string[]) => refuseUnsafe(settings, context)
     const [owner, onCommit, bounds] = [newId(), metrics.commit, { gateWaitMsMax }]
-    return await openPostgres({ url, owner, clock, onCommit, leaseMs, node, onUnsafe, bounds })
+    return await openPostgres({ url, owner, clock, onCommit, onRaised, leaseMs, node, onUnsafe, bounds })
   } catch (error) {
     throw cannotOpen(SHARED, error)
   }
@@ -72,7 +84,10 @@ function refuseUnsafe(settings: readonly string[], { config, log }: ServerContex
   log.warn({}, `${why} (TURNPIKE_ALLOW_UNSAFE_DATABASE)`)
 }
 
-async function openEmbedded({ config, metrics, newId, node, log }: ServerContext): Promise<Store> {
+async function openEmbedded(
+  { config, metrics, newId, node, log }: ServerContext,
+  onRaised: () => void,
+): Promise<Store> {
   takeDataDir(config.dataDir)
   const path = join(config.dataDir, DATABASE_FILE)
   try {
@@ -81,6 +96,7 @@ async function openEmbedded({ config, metrics, newId, node, log }: ServerContext
       path,
       owner: newId(),
       onCommit: metrics.commit,
+      onRaised,
       onWarning: warning => log.warn({ file: DATABASE_FILE }, warning),
       node,
       bounds: { gateWaitMsMax },

@@ -1,12 +1,15 @@
 // Opens what serves the requests of all endpoints: the adapters with the state of their targets, and the token counters.
 import { promptCounts } from '../admit/count-tokens.ts'
 import type { TargetsView } from '../domain/routing.ts'
+import { wordsOf } from '../lib/text.ts'
 import { tokenCounter } from '../lib/token-counter.ts'
 import { maintainTargets } from '../route/probing.ts'
+import { watchProviders } from '../route/provider-watch.ts'
 import { snapshot } from '../route/snapshot.ts'
 import { openTargets, type TargetAlarm } from '../route/targets.ts'
 import { largeAnswers } from '../upstream/large-answers.ts'
 import { adapterRegistry } from '../upstream/registry.ts'
+import { announcer } from './announce.ts'
 import type { ServerContext } from './context.ts'
 import type { OpenedStore } from './open-store.ts'
 
@@ -26,7 +29,7 @@ export function openCounters({ config, clock }: ServerContext) {
 }
 
 // The adapters, and the state of the targets that they call.
-export function openUpstreams(catalog: OpenedStore['catalog'], context: ServerContext) {
+export function openUpstreams({ catalog, store }: Pick<OpenedStore, 'catalog' | 'store'>, context: ServerContext) {
   const { config, clock, metrics, log, onBug } = context
   const { bounds } = config
   const large = largeAnswers(bounds)
@@ -38,6 +41,14 @@ export function openUpstreams(catalog: OpenedStore['catalog'], context: ServerCo
     limit: context.upstreamConnections,
     network: config.network,
   })
+  const announce = announcer(store.alarms, error =>
+    log.error({ err: wordsOf(error) }, 'cannot raise an event; retrying'),
+  )
+  const providers = watchProviders(() => targets, {
+    onUnavailable: (providerId, count) => announce.tell({ kind: 'provider', providerId, targets: count }, true),
+    onRecovered: providerId => announce.tell({ kind: 'provider', providerId, targets: 0 }, false),
+  })
+  store.alarms.unavailableProviders().then(providers.resume, onBug)
   const targets = openTargets({
     bounds,
     catalog: catalog.current,
@@ -47,11 +58,20 @@ export function openUpstreams(catalog: OpenedStore['catalog'], context: ServerCo
     onAlarm(alarm) {
       metrics.targetAlarm(alarm.kind)
       log.warn(alarm, ALARMS[alarm.kind])
+      if ('model' in alarm) providers.check(alarm.provider)
+      else {
+        const { provider: providerId, credential, kind } = alarm
+        announce.tell({ kind: 'credential', providerId, credential }, kind === 'credential_dead')
+      }
     },
     onBug,
   })
   metrics.watch(() => snapshot(targets))
-  const maintaining = setInterval(maintainTargets, bounds.targetsMaintainedEveryMs, targets)
+  const maintaining = setInterval(() => {
+    maintainTargets(targets)
+    providers.checkAll()
+    announce.retry()
+  }, bounds.targetsMaintainedEveryMs)
 
   return {
     adapters,

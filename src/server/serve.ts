@@ -16,6 +16,7 @@ import { drainable, onHangUp } from './drain.ts'
 import { openListeners } from './listeners.ts'
 import { collectWhenIdle, startMaintenance } from './maintenance.ts'
 import { type OpenedStore, openStore } from './open-store.ts'
+import { openWebhooks } from './open-webhooks.ts'
 import { openOperator } from './wire-admin-api.ts'
 import { openV1, type V1 } from './wire-chat-api.ts'
 
@@ -37,10 +38,11 @@ export async function serve(config: Config): Promise<number> {
   const drain = drainable({ inFlight, bounds: config.bounds, log, onTold: tree?.onDrain })
   const peers = watchNodes(opened, drain, context)
   const v1 = await openV1(opened, { drain, peers }, context)
-  const operator = openOperator(opened, v1, drain, context)
+  const webhooks = await openWebhooks(opened, context)
+  const operator = openOperator(opened, { v1, webhooks }, drain, context)
   const listeners = await openListeners(v1, operator, drain, context)
   const stopSweeping = await startSweeping(opened, v1, context)
-  const stopMaintenance = await startMaintenance(opened.store.maintenance, context)
+  const stopMaintenance = await startMaintenance(opened.store, context)
   // Of nodes that start at once on an empty database one does the first-start work, and has shown it before the next one checks.
   const begin = () =>
     opened.store.nodes.withStartupLock(async () => {
@@ -62,6 +64,7 @@ export async function serve(config: Config): Promise<number> {
   stopSweeping()
   peers.stop()
   await stopMaintenance()
+  await webhooks.stop()
   await v1.close()
   await listeners.close()
   if (unsettled.length > 0) await closeUnwell(opened.store, unsettled, context)

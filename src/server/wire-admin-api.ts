@@ -15,6 +15,7 @@ import { operatorMethods } from '../admin/operators.ts'
 import { reportMethods } from '../admin/reports.ts'
 import { sessionMethods, sessionsOf } from '../admin/sessions.ts'
 import { type SettingsMethod, settingsMethod } from '../admin/settings.ts'
+import { webhookMethods } from '../admin/webhooks.ts'
 import { InvalidDocument, readModel, readProvider } from '../catalog/document.ts'
 import { type CatalogService, requirePackages } from '../catalog/service.ts'
 import { BadConfig } from '../config/bad-config.ts'
@@ -27,10 +28,12 @@ import type { Clock } from '../lib/clock.ts'
 import { hostOf, NotPublic, requirePublic } from '../lib/egress.ts'
 import { version } from '../lib/version.ts'
 import type { CatalogStore } from '../store/contract/catalog.ts'
+import { newWebhookSecret } from '../webhooks/signature.ts'
 import { type FirstStart, firstStart } from './bootstrap.ts'
 import type { ServerContext } from './context.ts'
 import type { Drain } from './drain.ts'
 import type { OpenedStore } from './open-store.ts'
+import type { OpenedWebhooks } from './open-webhooks.ts'
 import type { V1 } from './wire-chat-api.ts'
 
 export type Operator = {
@@ -44,7 +47,7 @@ export type Operator = {
 
 export function openOperator(
   { store, catalog, catalogService }: OpenedStore,
-  v1: V1,
+  { v1, webhooks }: { readonly v1: V1; readonly webhooks: OpenedWebhooks },
   drain: Drain,
   context: ServerContext,
 ): Operator {
@@ -80,6 +83,16 @@ export function openOperator(
       accounts,
       reports: reportMethods({ usage: store.usage, clock }),
       nodes: nodeMethods(store),
+      webhooks: webhookMethods({
+        webhooks: store.webhooks,
+        webhooksMax: config.bounds.webhooksMax,
+        newId,
+        newSecret: () => newWebhookSecret(randomBytes),
+        encrypt: webhooks.encrypt,
+        checkAddress: config.webhooksAllowPrivate ? async () => undefined : checkWebhook,
+        sendSample: webhooks.sendSample,
+        wake: webhooks.wake,
+      }),
       events: eventMethods(store),
       operators: operatorMethods({
         operators: store.operators,
@@ -198,13 +211,17 @@ function asRefusal<T>(read: () => T): T {
   }
 }
 
-async function checkAddress(url: string, param: string): Promise<void> {
+const checkAddress = (url: string, param: string) =>
+  checkPublic(url, param, 'declare the provider in the configuration file, or set allow_private_upstreams')
+const checkWebhook = (url: string, param: string) =>
+  checkPublic(url, param, 'to allow private addresses, set TURNPIKE_WEBHOOKS_ALLOW_PRIVATE=1')
+
+async function checkPublic(url: string, param: string, way: string): Promise<void> {
   const host = hostOf(new URL(url))
   try {
     await requirePublic(host)
   } catch (error) {
     const why = error instanceof NotPublic ? 'is not a public address' : 'cannot be resolved'
-    const way = 'declare the provider in the configuration file, or set allow_private_upstreams'
     throw new Refusal('invalid_value', { param, message: `${param}: ${host} ${why}; ${way}.` })
   }
 }

@@ -64,7 +64,7 @@ export async function openV1(opened: OpenedStore, { drain, peers }: ChatApiDeps,
   const { bounds } = context.config
   const admission = await openAdmission(opened.store, { drain, peers }, context)
   const counters = openCounters(context)
-  const upstreams = openUpstreams(opened.catalog, context)
+  const upstreams = openUpstreams(opened, context)
   const live = new Set<string>()
   const betweenTries = pauses(bounds.drainSettlePauseMsMax)
   context.metrics.watchOpenRows(() => live.size)

@@ -20,6 +20,7 @@ export type Metrics = {
   swept(rows: number): void
   // Routing events: a breaker, a credential.
   targetAlarm(kind: string): void
+  webhookAttempt(isDelivered: boolean): void
   // From here on the upstreams are in the metrics too.
   watch(targets: () => TargetsView): void
   // From here on Redis is too. Returns a counter for the requests that this node limits alone.
@@ -117,6 +118,7 @@ type EventCounters = Pick<
   | 'unwrittenRefusal'
   | 'swept'
   | 'targetAlarm'
+  | 'webhookAttempt'
   | 'connections'
 >
 
@@ -140,6 +142,7 @@ function eventCounters(registry: Registry): EventCounters {
     'turnpike_refusal_rows_unwritten_total',
     'Rejected requests without a usage row, because their key exceeded the limit of such rows.',
   )
+  const webhooks = counter('turnpike_webhook_attempts_total', 'Attempts to deliver an event to a webhook.', 'result')
   const alarms = counter(
     'turnpike_alarms_total',
     'Events that need attention: clamped usage, late settlements, recovered rows, circuit breakers, credentials.',
@@ -154,6 +157,7 @@ function eventCounters(registry: Registry): EventCounters {
     unwrittenRefusal: () => unwritten.inc(),
     swept: rows => alarms.inc({ alarm: 'rows_recovered' }, rows),
     targetAlarm: kind => alarms.inc({ alarm: kind }),
+    webhookAttempt: isDelivered => webhooks.inc({ result: isDelivered ? 'delivered' : 'failed' }),
     connections: {
       onRefused: bound => refusedConnections.inc({ bound }),
       onEvicted: bound => evictedConnections.inc({ bound }),

@@ -9,6 +9,7 @@ import { nodeMethods } from '../../src/admin/nodes.ts'
 import { operatorMethods } from '../../src/admin/operators.ts'
 import { reportMethods } from '../../src/admin/reports.ts'
 import { sessionMethods, sessionsOf } from '../../src/admin/sessions.ts'
+import { webhookMethods } from '../../src/admin/webhooks.ts'
 import { NO_FILE } from '../../src/config/file.ts'
 import { BOUNDS } from '../../src/config/limits.ts'
 import { priceSnapshot } from '../../src/domain/catalog.ts'
@@ -17,6 +18,7 @@ import { sessionCookies } from '../../src/http/admin/guard.ts'
 import { encryptionWith } from '../../src/lib/encryption.ts'
 import { catalogMethods } from '../../src/server/wire-admin-api.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
+import { newWebhookSecret } from '../../src/webhooks/signature.ts'
 import { ENGINES, openRepositories } from './engines.ts'
 
 export const TOKEN = 'admin-token-of-this-test'
@@ -78,6 +80,16 @@ export async function openAdminFixture() {
       accounts: repositories.accounts,
       newId,
       forgetAccount: id => void forgottenAccounts.push(id),
+    }),
+    webhooks: webhookMethods({
+      webhooks: repositories.webhooks,
+      webhooksMax: 5,
+      newId,
+      newSecret: () => newWebhookSecret(randomBytes),
+      encrypt: (secret, id) => encryption.encrypt(secret, [id]),
+      checkAddress: async () => undefined,
+      sendSample: async () => ({ status: 200, error: null, durationMs: 3 }),
+      wake: () => undefined,
     }),
     nodes: nodeMethods({ nodes: { list: async () => [] } }),
     reports: reportMethods({ usage: repositories.usage, clock: repositories.clock }),

@@ -5,6 +5,7 @@ import type { EventMethods } from '../../admin/events.ts'
 import type { KeyMethods } from '../../admin/keys.ts'
 import type { NodeMethods } from '../../admin/nodes.ts'
 import type { ReportMethods } from '../../admin/reports.ts'
+import type { WebhookMethods } from '../../admin/webhooks.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { type AccessNeeds, accessEndpoints } from './access.ts'
 import { accountEndpoints } from './accounts.ts'
@@ -17,6 +18,7 @@ import { accessOf, adminGuard, type GuardNeeds } from './guard.ts'
 import { keyEndpoints } from './keys.ts'
 import { nodeEndpoints } from './nodes.ts'
 import { usageEndpoints } from './usage.ts'
+import { webhookEndpoints } from './webhooks.ts'
 
 export type AdminNeeds = GuardNeeds &
   Omit<AccessNeeds, 'guard'> & {
@@ -27,6 +29,7 @@ export type AdminNeeds = GuardNeeds &
     readonly reports: ReportMethods
     readonly events: EventMethods
     readonly nodes: NodeMethods
+    readonly webhooks: WebhookMethods
     readonly catalog: CatalogMethods
     readonly jsonDepthMax: number
     readonly onBug: OnBug
@@ -66,6 +69,7 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
       usageEndpoints(scope, inside)
       eventEndpoints(scope, inside)
       nodeEndpoints(scope, inside)
+      webhookEndpoints(scope, inside)
       accessEndpoints(scope, inside)
     },
     { prefix: ADMIN_PREFIX },

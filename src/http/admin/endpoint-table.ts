@@ -49,6 +49,8 @@ const ID_FORMS = {
   account: `^acct_${PREFIXED}$`,
   operator: `^op_${PREFIXED}$`,
   session: `^ses_${PREFIXED}$`,
+  webhook: `^wh_${PREFIXED}$`,
+  delivery: `^whd_${UUID}$`,
   request: `^${UUID}$`,
   event: `^${UUID}$`,
   'ledger entry': `^${UUID}(-correction)?$`,

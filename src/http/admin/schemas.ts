@@ -32,6 +32,7 @@ import {
   SummaryShape,
   Time,
 } from './shapes.ts'
+import { WEBHOOKS } from './webhook-schemas.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: NAME_MAX })
 const Search = Type.Optional(
@@ -196,6 +197,7 @@ export const ADMIN = {
   listNodes: endpoint('GET', '/nodes', 'List the nodes that share the database', READ, listOf(NodeShape), {
     query: Type.Object({}, strict),
   }),
+  ...WEBHOOKS,
   ...CATALOG,
   ...ACCESS,
 } satisfies Record<string, Endpoint>

@@ -63,6 +63,7 @@ function parametersOf({ path, query, headers }: Endpoint, resource: string): Par
 const PATH_NOTES: Readonly<Record<string, string>> = {
   request_id: 'What `X-Request-Id` said.',
   credential_id: 'Of the credential.',
+  delivery_id: 'Of the delivery.',
 }
 
 const NOTES: Readonly<Record<string, string>> = {
@@ -156,6 +157,17 @@ const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {
   getUsage: 'Includes attempts, routing decisions and prices.',
   listEvents: 'Who changed what, when and from where. Kept permanently.',
   listNodes: 'Version, start time and running requests of each node. With SQLite there is one node.',
+  createWebhook:
+    'Deliveries follow the Standard Webhooks specification. Only public addresses, unless TURNPIKE_WEBHOOKS_ALLOW_PRIVATE is set.',
+  listWebhooks: 'Secrets are never returned.',
+  getWebhook: 'Includes whether deliveries fail, since when, and why it was disabled.',
+  updateWebhook:
+    'Omitted fields are unchanged. Disabling cancels waiting deliveries; a new URL is tried at once and has all of its retries.',
+  deleteWebhook: 'Waiting deliveries are not sent.',
+  rotateWebhookSecret: 'For 24 hours, deliveries are signed with the old and the new secret.',
+  testWebhook: 'Sent at once, also to a disabled webhook, and not retried or listed. Returns the result.',
+  listDeliveries: 'Kept for 30 days, at most 10,000 per webhook.',
+  resendDelivery: 'Creates a new delivery of the same event after all waiting ones.',
   createProvider: 'The credential is stored encrypted and never returned.',
   listProviders: 'Includes providers of the configuration file and providers added by operators.',
   getProvider: 'Credentials are shown with their last four characters only.',

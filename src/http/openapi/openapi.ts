@@ -160,6 +160,7 @@ const TAG_GROUPS = [
       { name: 'Admin: overview', description: 'Totals, series and rankings of a time range.' },
       { name: 'Admin: usage', description: 'Usage records and sums of all keys.' },
       { name: 'Admin: events', description: 'The audit log.' },
+      { name: 'Admin: webhooks', description: 'Endpoints that receive events, and what was delivered to them.' },
       { name: 'Admin: nodes', description: 'The nodes that share the database.' },
       { name: 'Admin: session', description: 'Sign in and out of the dashboard.' },
       { name: 'Admin: sessions', description: 'Open dashboard sessions.' },

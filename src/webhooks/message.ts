@@ -1,0 +1,57 @@
+// What is posted for an event: the event itself as JSON, or a readable sentence in the shape that Slack and others accept.
+import type { EventData, EventType } from '../domain/events.ts'
+import type { SentEvent, WebhookFormat } from '../domain/webhook.ts'
+import { isoTime } from '../domain/wire-time.ts'
+
+export function messageOf({ type, createdAt, data }: SentEvent, format: WebhookFormat): string {
+  // The stored text is JSON already.
+  if (format === 'standard')
+    return `{"type":${JSON.stringify(type)},"timestamp":"${isoTime(createdAt)}","data":${data}}`
+  return JSON.stringify({ text: sentenceOf(type, JSON.parse(data) as never) })
+}
+
+// An event of a newer version has no sentence here.
+function sentenceOf(type: string, data: never): string {
+  const write = Object.hasOwn(SENTENCES, type) ? SENTENCES[type as EventType] : undefined
+  return escaped(write === undefined ? type : (write as (data: never) => string)(data))
+}
+
+// The characters with a meaning in Slack's text.
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+type BudgetData = EventData['budget.threshold']
+type KeyData = Pick<EventData['key.revoked'], 'key_name' | 'key_label'>
+
+const account = (data: { readonly account_name: string; readonly account_id: string }) =>
+  `account "${data.account_name}" (${data.account_id})`
+const key = ({ key_name, key_label }: KeyData) => `Key "${key_name}" (${key_label})`
+const budget = ({ subject, budget }: BudgetData) =>
+  `the budget of ${subject.object} "${subject.name}" (${budget.amount} credits per ${budget.window})`
+const resets = ({ resets_at }: BudgetData) => (resets_at === null ? '' : ` It resets at ${resets_at}.`)
+
+const SENTENCES: { readonly [Type in EventType]: (data: EventData[Type]) => string } = {
+  'balance.low': data => `The balance of ${account(data)} is low: ${data.available} credits are left.`,
+  'balance.exhausted': data => `The credits of ${account(data)} are used up.`,
+  'budget.threshold': data =>
+    `${data.spent} credits, ${data.threshold} % of ${budget(data)}, are spent.${resets(data)}`,
+  'budget.exhausted': data => `All of ${budget(data)} is spent.${resets(data)}`,
+  'key.created': data => `${key(data)} was created by ${data.actor}.`,
+  'key.rotated': data =>
+    `${key(data)} was rotated by ${data.actor}. The old secret works until ${data.grace_expires_at}.`,
+  'key.grace_ended': data =>
+    `Old secrets of ${key(data)} no longer work: ${data.ended.map(last4 => `…${last4}`).join(', ')}.`,
+  'key.revoked': data => `${key(data)} was revoked by ${data.actor}.`,
+  'key.expiring': data => `${key(data)} expires at ${data.expires_at}.`,
+  'credits.added': data =>
+    data.kind === 'topup'
+      ? `${data.amount} credits were added to ${account(data)}; ${data.available} are available.`
+      : `The balance of ${account(data)} was adjusted by ${data.amount} credits; ${data.available} are available.`,
+  'provider.unavailable': data => `Provider "${data.provider_id}" is unavailable: every circuit breaker is open.`,
+  'provider.recovered': data =>
+    `Provider "${data.provider_id}" is available again, since ${data.unavailable_since} it was not.`,
+  'credential.rejected': data => `Provider "${data.provider_id}" rejects the credential ${data.credential}.`,
+  'webhook.disabled': data => `Webhook ${data.webhook_id} (${data.host}) was disabled: ${data.reason}.`,
+  'webhook.test': data => data.message,
+}
