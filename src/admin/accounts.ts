@@ -1,9 +1,11 @@
 // Admin operations on accounts, their credits and their ledger.
-import { formatCredits } from '../domain/credits.ts'
+import { type BudgetObject, budgetObject } from '../domain/budget.ts'
+import { formatCredits, type Nano } from '../domain/credits.ts'
 import type { Account, AccountStatus } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { isoTime } from '../domain/wire-time.ts'
 import type { AccountFilter, Accounts, Actor, LedgerEntry, LedgerKind, Page } from '../store/contract/operator.ts'
+import { type BudgetInput, readBudgetInputs } from './budgets.ts'
 import {
   conflict,
   type List,
@@ -18,7 +20,13 @@ import {
   wrong,
 } from './input.ts'
 
-export type AccountChange = { readonly name?: string; readonly status?: AccountStatus }
+export type AccountSettings = {
+  readonly budgets?: readonly BudgetInput[]
+  // An event is raised when less is available; null: never.
+  readonly low_balance?: string | null
+}
+export type AccountInput = AccountSettings & { readonly name: string }
+export type AccountChange = AccountSettings & { readonly name?: string; readonly status?: AccountStatus }
 export type CreditsInput = { readonly amount: string; readonly note?: string | null }
 
 export type AccountObject = {
@@ -27,6 +35,10 @@ export type AccountObject = {
   readonly name: string
   readonly status: AccountStatus
   readonly balance: { readonly available: string; readonly held: string; readonly spent: string; readonly owed: string }
+  readonly spent: string
+  readonly spent_this_month: string
+  readonly budgets: readonly BudgetObject[]
+  readonly low_balance: string | null
   readonly version: number
   readonly created_at: string
 }
@@ -47,7 +59,7 @@ export type LedgerObject = {
 }
 
 export type AccountMethods = {
-  create(input: { readonly name: string }, actor: Actor): Promise<AccountObject>
+  create(input: AccountInput, actor: Actor): Promise<AccountObject>
   get(id: string): Promise<AccountObject>
   list(filter: AccountFilter): Promise<List<AccountObject>>
   update(id: string, change: AccountChange, ifMatch: string | undefined, actor: Actor): Promise<AccountObject>
@@ -68,7 +80,7 @@ export function accountMethods(needs: AccountNeeds): AccountMethods {
   return {
     async create(input, actor) {
       const id = `acct_${needs.newId().replaceAll('-', '')}`
-      return accountObject(await accounts.create({ id, name: readName(input.name) }, actor))
+      return accountObject(await accounts.create({ id, name: readName(input.name), ...readSettings(input) }, actor))
     },
 
     async get(id) {
@@ -79,10 +91,11 @@ export function accountMethods(needs: AccountNeeds): AccountMethods {
       return listOf(await accounts.list(filter), accountObject)
     },
 
-    async update(id, { name, status }, ifMatch, actor) {
+    async update(id, change, ifMatch, actor) {
       const basedOn = readIfMatch(ifMatch)
-      if (name === undefined && status === undefined) return accountObject(await unchanged(id, basedOn))
-      const patch = { name: name === undefined ? undefined : readName(name), status }
+      if (Object.values(change).every(value => value === undefined)) return accountObject(await unchanged(id, basedOn))
+      const { name, status } = change
+      const patch = { name: name === undefined ? undefined : readName(name), status, ...readSettings(change) }
       try {
         const account = await accounts.update(id, patch, actor, basedOn)
         if (account === 'changed') throw versionMismatch('account', id)
@@ -121,6 +134,19 @@ export function accountMethods(needs: AccountNeeds): AccountMethods {
   }
 }
 
+function readSettings({ budgets, low_balance: low }: AccountSettings) {
+  return {
+    ...(budgets === undefined ? {} : { budgets: readBudgetInputs(budgets) }),
+    ...(low === undefined ? {} : { lowBalance: low === null ? null : readThreshold(low) }),
+  }
+}
+
+function readThreshold(text: string): Nano {
+  const threshold = readCredits('low_balance', text)
+  if (threshold <= 0n) throw wrong('low_balance', 'more than zero, or null')
+  return threshold
+}
+
 function readIdempotencyKey(text: string | undefined): string {
   if (text === undefined || text === '') throw missing('Idempotency-Key')
   if (!/^[\x20-\x7e]{1,255}$/.test(text)) throw wrong('Idempotency-Key', '1 to 255 visible ASCII characters')
@@ -132,7 +158,8 @@ function found(account: Account | undefined): Account {
   return account
 }
 
-function accountObject({ id, name, status, balance, version, createdAt }: Account): AccountObject {
+function accountObject(account: Account): AccountObject {
+  const { id, name, status, balance, version, createdAt } = account
   return {
     object: 'account',
     id,
@@ -144,6 +171,10 @@ function accountObject({ id, name, status, balance, version, createdAt }: Accoun
       spent: formatCredits(balance.spent),
       owed: formatCredits(balance.owed),
     },
+    spent: formatCredits(balance.spent),
+    spent_this_month: formatCredits(account.spentThisMonth),
+    budgets: account.budgetStates.map(budgetObject),
+    low_balance: account.lowBalance === null ? null : formatCredits(account.lowBalance),
     version,
     created_at: isoTime(createdAt),
   }

@@ -1,12 +1,15 @@
 // Admin operations on keys. Each commits first and then drops this node's cached record of the key, also when the commit's answer
 // was lost: forgetting too much costs one lookup.
 import { createHash } from 'node:crypto'
+import { type BudgetObject, budgetObject } from '../domain/budget.ts'
 import { formatCredits } from '../domain/credits.ts'
 import {
   type KeyControls,
   type KeyDefaults,
+  type KeyState,
   type KeyStatus,
   type KeyWithSecrets,
+  keyState,
   keyStatus,
   type Scope,
   SECRET_BYTES,
@@ -17,6 +20,7 @@ import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
 import { encodeBase62 } from '../lib/base62.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Actor, KeyFilter, Keys, NewSecret } from '../store/contract/operator.ts'
+import { type BudgetInput, readBudgetInputs } from './budgets.ts'
 import {
   type List,
   listOf,
@@ -146,6 +150,7 @@ function readChange(change: KeyChange, now: number): Partial<KeyControls> {
     ...(change.allowed_models === undefined ? {} : { allowedModels: readModels(change.allowed_models) }),
     ...(change.tags === undefined ? {} : { tags: readTags(change.tags) }),
     ...(change.expires_at === undefined ? {} : { expiresAt: readFuture('expires_at', change.expires_at, now) }),
+    ...(change.budgets === undefined ? {} : { budgets: readBudgetInputs(change.budgets) }),
   }
 }
 
@@ -173,6 +178,7 @@ export type KeyChange = {
   readonly expires_at?: string | null
   readonly allowed_models?: readonly string[]
   readonly tags?: Tags
+  readonly budgets?: readonly BudgetInput[]
 }
 export type KeyInput = KeyChange & { readonly name: string; readonly account_id?: string }
 
@@ -182,6 +188,8 @@ export type KeyObject = {
   readonly name: string
   readonly label: string
   readonly status: KeyStatus
+  // As its status, or what stops an active key.
+  readonly state: KeyState
   readonly account_id: string
   readonly scopes: readonly Scope[]
   readonly ip_allowlist: readonly string[]
@@ -191,6 +199,9 @@ export type KeyObject = {
   readonly max_concurrent: number
   readonly allowed_models: readonly string[]
   readonly tags: Tags
+  readonly spent: string
+  readonly spent_this_month: string
+  readonly budgets: readonly BudgetObject[]
   // Incremented with every change of the key or its secrets.
   readonly version: number
   readonly created_at: string
@@ -213,6 +224,7 @@ function keyObject(key: KeyWithSecrets, now: number): KeyObject {
     name: key.name,
     label: `${key.prefix}…${key.last4}`,
     status: keyStatus(key, now),
+    state: keyState(key, now),
     account_id: key.accountId,
     scopes: key.scopes,
     ip_allowlist: key.ipAllowlist,
@@ -222,6 +234,9 @@ function keyObject(key: KeyWithSecrets, now: number): KeyObject {
     max_concurrent: key.maxConcurrent,
     allowed_models: key.allowedModels,
     tags: key.tags,
+    spent: formatCredits(key.use.spent),
+    spent_this_month: formatCredits(key.use.spentThisMonth),
+    budgets: key.use.budgetStates.map(budgetObject),
     version: key.version,
     created_at: isoTime(key.createdAt),
     expires_at: isoTimeOrNull(key.expiresAt),

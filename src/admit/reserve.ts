@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { Pass } from '../domain/handoff.ts'
 import type { Key } from '../domain/key.ts'
-import { insufficientFunds } from '../domain/limit-refusals.ts'
+import { budgetExceeded, insufficientFunds } from '../domain/limit-refusals.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Clock } from '../lib/clock.ts'
 import type {
@@ -38,6 +38,13 @@ export type ReserveOptions = {
 
 const LOOKS_MAX = 5
 
+// These leave a row, unless refusals are counted.
+const ROW_IF_REFUSED: ReadonlySet<Reservation['kind']> = new Set([
+  'insufficient_funds',
+  'budget_exceeded',
+  'daily_spent',
+])
+
 export async function reserve(pass: Pass, options: ReserveOptions, needs: ReserveNeeds): Promise<Reserved> {
   let { entry } = options
   for (let look = 0; look < LOOKS_MAX; look++) {
@@ -63,7 +70,7 @@ export async function reserve(pass: Pass, options: ReserveOptions, needs: Reserv
       needs.limits.confirmed?.(caller.key)
       return reservation
     }
-    if (reservation.kind === 'insufficient_funds' || reservation.kind === 'daily_spent') {
+    if (ROW_IF_REFUSED.has(reservation.kind)) {
       pass.hasRow = !isRefusalCounted
       if (pass.hasRow) needs.refusalLog.wrote(caller.key.id)
     }
@@ -140,6 +147,9 @@ function refusalOf(
     case 'insufficient_funds':
       needs.limits.wasUnpaid(caller.key)
       return insufficientFunds(reservation)
+    case 'budget_exceeded':
+      needs.limits.wasUnpaid(caller.key)
+      return budgetExceeded(reservation)
   }
 }
 

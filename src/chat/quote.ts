@@ -5,6 +5,7 @@ import type { EndpointRule } from '../admit/authorize.ts'
 import type { PromptCounts } from '../admit/count-tokens.ts'
 import { holdEntry, isCovered, sizeByBytes, sizeByCount, worstCost } from '../admit/hold-estimate.ts'
 import { byCurrentKey, type Reserved, type ReserveNeeds, reserve } from '../admit/reserve.ts'
+import { tightestBudget } from '../domain/budget.ts'
 import type { Model } from '../domain/catalog.ts'
 import { type Chat, outputBoundOf } from '../domain/chat.ts'
 import { costOf, type Nano, NO_TOKENS } from '../domain/credits.ts'
@@ -56,15 +57,19 @@ export async function quote(pass: Pass, rule: EndpointRule, chat: Chat, needs: Q
   const [first] = planned.models
   const promptTokens = await promptEstimate(chat, first, accountId, needs.counter)
   assert(reserved.balances !== null)
-  const { balance, key } = reserved.balances
+  const { balance, key, budgets } = reserved.balances
+  const blocking = tightestBudget(budgets)
   let size = sizeByBytes(chat)
   let entry = holdEntry(chat, planned.models, size, needs.outputCapMinTokens)
-  if (decideHold(entry, balance, key).kind === 'insufficient_funds' && countMayHelp(entry, balance, key)) {
+  if (
+    decideHold(entry, balance, key, blocking).kind === 'insufficient_funds' &&
+    countMayHelp(entry, balance, key, blocking)
+  ) {
     const { promptCounts, catalog } = needs
     size = await sizeByCount(chat, planned.models, accountId, { promptCounts, provider: catalog().provider })
     entry = holdEntry(chat, planned.models, size, needs.outputCapMinTokens)
   }
-  const decision = decideHold(entry, balance, key)
+  const decision = decideHold(entry, balance, key, blocking)
   const isCapped = decision.kind === 'fits' && decision.outputTokens < entry.outputTokens
   const outputCap = isCapped ? decision.outputTokens : null
   const capTokens = outputCap ?? chat.maxTokens

@@ -19,22 +19,25 @@ export type HoldAsk = {
 export type Funds = { readonly available: Nano; readonly held: Nano; readonly owed: Nano }
 export type KeyFunds = { readonly spent: Nano; readonly held: Nano; readonly creditLimit: Nano | null }
 
+// Of all budgets that block: the least that is left of one, and the least if nothing were held.
+export type BudgetFunds = { readonly left: Nano; readonly released: Nano }
+
 export type HoldDecision =
   | { readonly kind: 'fits'; readonly hold: Nano; readonly outputTokens: number }
   | {
       readonly kind: 'insufficient_funds'
-      readonly limit: 'account' | 'key'
+      readonly limit: 'account' | 'key' | 'budget'
       readonly available: Nano
       readonly required: Nano
       readonly affordableTokens: number
       readonly heldByOthers: boolean
     }
 
-// Decides whether account and key can afford the entry. Without a maximum from the caller, half of the available credits may cap
+// Decides whether account, key and budgets can afford the entry. Without a maximum from the caller, half of the available credits may cap
 // the output.
-export function decideHold(entry: HoldAsk, account: Funds, key: KeyFunds): HoldDecision {
-  const available = leastLeft(account, key)
-  const keyBinds = available < account.available
+export function decideHold(entry: HoldAsk, account: Funds, key: KeyFunds, budgets?: BudgetFunds): HoldDecision {
+  const ofBoth = leastLeft(account, key)
+  const available = least(ofBoth, budgets?.left ?? null)
   const full = holdFor(entry, entry.outputTokens)
 
   if (account.owed === 0n && entry.outputTokensMin !== null) {
@@ -53,31 +56,37 @@ export function decideHold(entry: HoldAsk, account: Funds, key: KeyFunds): HoldD
   // Waiting helps only if both could afford it once nothing is held.
   return {
     kind: 'insufficient_funds',
-    limit: keyBinds ? 'key' : 'account',
+    limit: bindingLimit(available, ofBoth, account),
     available,
     required,
     affordableTokens: Math.min(entry.outputTokens, tokensFor(available, entry.base, entry.outputPrice)),
-    heldByOthers: account.owed === 0n && required <= onceReleased(account, key),
+    heldByOthers: account.owed === 0n && required <= onceReleased(account, key, budgets),
   }
+}
+
+function bindingLimit(available: Nano, ofBoth: Nano, account: Funds): 'account' | 'key' | 'budget' {
+  if (account.owed > 0n) return 'account'
+  if (available < ofBoth) return 'budget'
+  return ofBoth < account.available ? 'key' : 'account'
 }
 
 // Whether counting the prompt could change the decision or the refusal's figures. Not for an account that could not pay for one
 // output token whatever the count.
-export function countMayHelp(entry: HoldAsk, account: Funds, key: KeyFunds): boolean {
+export function countMayHelp(entry: HoldAsk, account: Funds, key: KeyFunds, budgets?: BudgetFunds): boolean {
   if (entry.baseAtBest === null || entry.baseAtBest >= entry.base || account.owed > 0n) return false
-  return ceilNano(entry.baseAtBest + entry.outputPrice) <= onceReleased(account, key)
+  return ceilNano(entry.baseAtBest + entry.outputPrice) <= onceReleased(account, key, budgets)
 }
 
-// The spendable amount: the account's available credits, or the remainder of the key's own limit if that is less.
-export function leastLeft(account: Pick<Funds, 'available'>, key: KeyFunds): Nano {
+// The spendable amount: the account's available credits, or the remainder of the key's own limit or of a budget if that is less.
+export function leastLeft(account: Pick<Funds, 'available'>, key: KeyFunds, budgets?: BudgetFunds): Nano {
   const keyLeft = key.creditLimit === null ? null : positive(key.creditLimit - key.spent - key.held)
-  return least(account.available, keyLeft)
+  return least(least(account.available, keyLeft), budgets?.left ?? null)
 }
 
 // The spendable amount if nothing were held.
-function onceReleased(account: Funds, key: KeyFunds): Nano {
+function onceReleased(account: Funds, key: KeyFunds, budgets?: BudgetFunds): Nano {
   const keyWithHeld = key.creditLimit === null ? null : positive(key.creditLimit - key.spent)
-  return least(account.available + account.held, keyWithHeld)
+  return least(least(account.available + account.held, keyWithHeld), budgets?.released ?? null)
 }
 
 function holdFor(entry: HoldAsk, outputTokens: number): Nano {

@@ -1,4 +1,5 @@
 // Keys, their secrets and the accounts they spend from: the nouns and the pure rules of their states.
+import type { Budget, BudgetState } from './budget.ts'
 import type { Nano } from './credits.ts'
 import type { Tags } from './tags.ts'
 
@@ -29,12 +30,14 @@ export type KeyControls = {
   // Ids and patterns with `*`; empty: all.
   readonly allowedModels: readonly string[]
   readonly tags: Tags
+  readonly budgets: readonly Budget[]
 }
 
 // The defaults of a new key.
-export type KeyDefaults = Omit<KeyControls, 'name' | 'allowedModels' | 'tags'>
+export type KeyDefaults = Omit<KeyControls, 'name' | 'allowedModels' | 'tags' | 'budgets'>
 
-export type Key = KeyControls & {
+// Without its budgets, which only reservations need.
+export type Key = Omit<KeyControls, 'budgets'> & {
   readonly id: string
   readonly accountId: string
   // Incremented with every change of the key or of one of its secrets; the reservation compares it.
@@ -53,7 +56,19 @@ export type Secret = {
   readonly lastUsedAt: number | null
 }
 
+// What a key has used at this moment.
+export type KeyUse = {
+  readonly spent: Nano
+  readonly held: Nano
+  readonly spentThisMonth: Nano
+  readonly requestsToday: number
+  // In the order of its budgets.
+  readonly budgetStates: readonly BudgetState[]
+}
+
 export type KeyWithSecrets = Key & {
+  readonly budgets: readonly Budget[]
+  readonly use: KeyUse
   readonly prefix: string
   readonly last4: string
   readonly previous: readonly Secret[]
@@ -67,7 +82,13 @@ export type Account = {
   readonly name: string
   readonly status: AccountStatus
   readonly balance: Balance
-  // Incremented with every change of name or status.
+  readonly spentThisMonth: Nano
+  readonly budgets: readonly Budget[]
+  // In the order of its budgets.
+  readonly budgetStates: readonly BudgetState[]
+  // An event is raised when less is available; null: never.
+  readonly lowBalance: Nano | null
+  // Incremented with every change of it, except of its balance.
   readonly version: number
   readonly createdAt: number
 }
@@ -79,6 +100,23 @@ export function keyStatus(key: Pick<Key, 'revokedAt' | 'expiredAt' | 'expiresAt'
   if (key.revokedAt !== null) return 'revoked'
   if (key.expiredAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) return 'expired'
   return 'active'
+}
+
+// What stops a key that is active: it refuses requests until a limit is raised or its window ends.
+export const KEY_STATES = [...KEY_STATUSES, 'limit_reached', 'budget_reached'] as const
+export type KeyState = (typeof KEY_STATES)[number]
+
+export function keyState(key: KeyWithSecrets, now: number): KeyState {
+  const status = keyStatus(key, now)
+  if (status !== 'active') return status
+  const { spent, requestsToday, budgetStates } = key.use
+  if (key.creditLimit !== null && spent >= key.creditLimit) return 'limit_reached'
+  if (key.dailyLimit !== null && requestsToday >= key.dailyLimit) return 'limit_reached'
+  return isBudgetReached(budgetStates) ? 'budget_reached' : 'active'
+}
+
+export function isBudgetReached(states: readonly BudgetState[]): boolean {
+  return states.some(({ budget, spent }) => budget.action === 'block' && spent >= budget.amount)
 }
 
 export function secretAlive(secret: Pick<Secret, 'graceExpiresAt'>, now: number): boolean {

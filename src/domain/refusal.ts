@@ -105,6 +105,7 @@ export const REFUSALS = {
     "The prompt exceeds the model's context length.",
   ),
   insufficient_credits: entry(402, 'insufficient_quota', UNPAID, 'Not enough credits for this request.'),
+  budget_exceeded: entry(402, 'insufficient_quota', UNPAID, 'A budget of this key or its account is used up.'),
   credits_held: entry(
     402,
     'insufficient_quota',

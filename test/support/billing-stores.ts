@@ -32,6 +32,7 @@ type Database = {
   open(owner: string, onCommit?: OnCommit): Promise<Store>
   audit(): Promise<AuditReport>
   tamper(statement: string): Promise<void>
+  all(statement: string): Promise<readonly Record<string, unknown>[]>
   end(): PromiseLike<void>
 }
 export type GateEngine = { readonly engine: string; make(): Promise<Database> }
@@ -40,6 +41,8 @@ export const GATE_ENGINES: readonly GateEngine[] = [
   { engine: 'sqlite', make: sqliteDatabase },
   ...(hasPostgres() ? [{ engine: 'postgres', make: postgresDatabase }] : []),
 ]
+
+type EventFacts = Readonly<Record<string, unknown>> & { readonly subject?: { readonly object: string } }
 
 export type Fixture = AsyncDisposable & {
   // The number of operations in each batch of the first store.
@@ -50,12 +53,14 @@ export type Fixture = AsyncDisposable & {
   another(): Promise<Store>
   balance(): Promise<{ available: bigint; held: bigint; spent: bigint; owed: bigint }>
   ledger(): Promise<readonly string[]>
+  // The events of webhooks, oldest first.
+  outbox(): Promise<readonly { readonly type: string; readonly data: EventFacts }[]>
   // Changes the database without the store's knowledge.
   tamper(statement: string): Promise<void>
   // Damages the database permanently; returns the invariants that the audit then finds broken.
   plant(statement: string): Promise<readonly string[]>
   ask(requestId: string, change?: Partial<ReservationRequest>): ReservationRequest
-  // If the test sets the times of rows, a key's daily count cannot match its rows: it is cleared before the audit.
+  // If the test sets the times of rows, a key's daily count cannot match its rows: it is counted again before the audit.
   clearDaysAtEnd(): void
 }
 
@@ -108,6 +113,10 @@ export async function openFixture(make: GateEngine['make'], available: bigint): 
       const booked = data.filter(entry => entry.kind !== 'topup').map(entry => `${entry.kind} ${entry.amount}`)
       return booked.reverse()
     },
+    async outbox() {
+      const rows = await database.all('SELECT type, data FROM outbox ORDER BY id')
+      return rows.map(({ type, data }) => ({ type: String(type), data: JSON.parse(String(data)) as EventFacts }))
+    },
     ask: (requestId, change = {}) => ({
       facts: facts(requestId),
       keyVersion: key.version,
@@ -133,13 +142,16 @@ export async function openFixture(make: GateEngine['make'], available: bigint): 
     },
     async [Symbol.asyncDispose]() {
       for (const each of stores) await each.close()
-      if (clearsDays) await database.tamper('UPDATE key_balance SET day_count = 0')
+      if (clearsDays) await database.tamper(COUNT_DAYS)
       const report = await database.audit()
       await database.end()
       assert.equal(report.ok, !isDamaged, JSON.stringify(report))
     },
   }
 }
+
+const COUNT_DAYS = `UPDATE key_balance SET day_count = (SELECT COUNT(*) FROM usage u WHERE u.key_id = key_balance.key_id
+  AND u.created_at / 86400000 = key_balance.day AND u.outcome <> 'refused')`
 
 async function sqliteDatabase(): Promise<Database> {
   const folder = await temporaryFolder()
@@ -151,6 +163,10 @@ async function sqliteDatabase(): Promise<Database> {
     async tamper(statement) {
       using db = new DatabaseSync(path)
       db.exec(statement)
+    },
+    async all(statement) {
+      using db = new DatabaseSync(path)
+      return db.prepare(statement).all()
     },
     end: () => folder[Symbol.asyncDispose](),
   }
@@ -168,6 +184,11 @@ async function postgresDatabase(): Promise<Database> {
       const client = new pg.Client({ connectionString: url })
       await client.connect()
       await client.query(statement).finally(() => client.end())
+    },
+    async all(statement) {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      return (await client.query(statement).finally(() => client.end())).rows
     },
     end: () => schema[Symbol.asyncDispose](),
   }

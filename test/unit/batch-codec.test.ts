@@ -101,6 +101,8 @@ const RESULTS = [
       balances: {
         balance: { available: 7n, held: 8n, spent: 9n, owed: 10n },
         key: { creditLimit: null, spent: 11n, held: 12n },
+        spentThisMonth: 13n,
+        budgets: [],
       },
     },
   },

@@ -18,6 +18,7 @@ import { CHANGE, CREATE, type Endpoint, endpoint, Id, ifMatch, listOf, paging, R
 import {
   AccountShape,
   AccountState,
+  BudgetInputs,
   Credits,
   EventShape,
   KeyShape,
@@ -61,6 +62,14 @@ const controls = {
       additionalProperties: false,
       description: `Names of lower-case letters, digits, \`_\`, \`.\` and \`-\`, with values of up to ${TAG_VALUE_MAX} characters.`,
     }),
+  ),
+  budgets: Type.Optional(BudgetInputs),
+}
+
+const accountSettings = {
+  budgets: Type.Optional(BudgetInputs),
+  low_balance: Type.Optional(
+    Type.Union([Credits, Type.Null()], { description: 'An event is raised when less is available. `null`: never.' }),
   ),
 }
 
@@ -112,15 +121,15 @@ export const ADMIN = {
     body: Type.Object({ abort_streams: Type.Optional(Type.Boolean()) }, strict),
   }),
   createAccount: endpoint('POST', '/accounts', 'Create an account', CREATE, AccountShape, {
-    body: Type.Object({ name: Name }, strict),
+    body: Type.Object({ name: Name, ...accountSettings }, strict),
   }),
   listAccounts: endpoint('GET', '/accounts', 'List accounts, newest first', READ, listOf(AccountShape), {
     query: Type.Object({ status: Type.Optional(AccountState), q: Search, ...paging('account') }, strict),
   }),
   getAccount: endpoint('GET', '/accounts/{id}', 'Read an account', READ, AccountShape, {}),
-  updateAccount: endpoint('PATCH', '/accounts/{id}', 'Rename, suspend or reactivate an account', CHANGE, AccountShape, {
+  updateAccount: endpoint('PATCH', '/accounts/{id}', 'Update, suspend or reactivate an account', CHANGE, AccountShape, {
     ...ifMatch,
-    body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(AccountState) }, strict),
+    body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(AccountState), ...accountSettings }, strict),
   }),
   addCredits: endpoint(
     'POST',

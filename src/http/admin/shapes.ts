@@ -1,6 +1,7 @@
 // The admin API's response objects as JSON Schema.
 import { Type } from 'typebox'
-import { ACCOUNT_STATUSES, KEY_STATUSES, SCOPES } from '../../domain/key.ts'
+import { BUDGET_ACTIONS, BUDGET_WINDOWS, BUDGETS_MAX, THRESHOLDS_MAX } from '../../domain/budget.ts'
+import { ACCOUNT_STATUSES, KEY_STATES, KEY_STATUSES, SCOPES } from '../../domain/key.ts'
 import { REASONS } from '../../domain/routing.ts'
 import { ENDPOINTS, OUTCOMES, ROW_STATES, USAGE_SOURCES } from '../../domain/usage.ts'
 import { LEDGER_KINDS } from '../../store/contract/operator.ts'
@@ -29,6 +30,40 @@ const Version = Type.Integer({ minimum: 1, description: 'Increases with every ch
 const Tokens = Type.Integer({ minimum: 0 })
 
 const TagsShape = Type.Record(Type.String(), Type.String(), { description: 'Names with values.' })
+const BUDGET = {
+  amount: Credits,
+  window: Type.Enum([...BUDGET_WINDOWS], {
+    description:
+      'Calendar windows in UTC; weeks begin on Monday. A cost counts in the window in which its request began.',
+  }),
+}
+const BudgetActionName = Type.Enum([...BUDGET_ACTIONS], {
+  description: '`block` refuses requests that could exceed the amount; `alert` only raises events.',
+})
+const Thresholds = Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), {
+  maxItems: THRESHOLDS_MAX,
+  description: 'In percent of the amount: an event is raised when one is reached.',
+})
+export const BudgetInputs = Type.Array(
+  Type.Object(
+    { ...BUDGET, action: Type.Optional(BudgetActionName), thresholds: Type.Optional(Thresholds) },
+    { additionalProperties: false },
+  ),
+  {
+    maxItems: BUDGETS_MAX,
+    description: 'Replaces all budgets. `action` is `block` and `thresholds` are 80 and 100 if absent.',
+  },
+)
+export const BUDGET_STATE = {
+  ...BUDGET,
+  action: BudgetActionName,
+  thresholds: Thresholds,
+  spent: Credits,
+  held: Credits,
+  remaining: Credits,
+  resets_at: nullable(Time),
+}
+const BUDGETED = { spent: Credits, spent_this_month: Credits, budgets: Type.Array(Type.Object(BUDGET_STATE)) }
 
 const KEY = {
   object: Type.Literal('key'),
@@ -36,6 +71,9 @@ const KEY = {
   name: Type.String(),
   label: Type.String({ description: 'Prefix and last four characters of the current secret.' }),
   status: Status,
+  state: Type.Enum([...KEY_STATES], {
+    description: 'The status, or what stops an active key: its credit or daily limit, or a budget, is used up.',
+  }),
   account_id: Type.String(),
   scopes: Type.Array(ScopeName),
   ip_allowlist: Type.Array(Type.String()),
@@ -45,6 +83,7 @@ const KEY = {
   max_concurrent: Type.Integer(),
   allowed_models: Type.Array(Type.String(), { description: 'The only models that it may use. Empty: all.' }),
   tags: TagsShape,
+  ...BUDGETED,
   version: Version,
   created_at: Time,
   expires_at: nullable(Time),
@@ -66,6 +105,8 @@ export const AccountShape = Type.Object({
   name: Type.String(),
   status: AccountState,
   balance: Type.Object({ available: Credits, held: Credits, spent: Credits, owed: Credits }),
+  ...BUDGETED,
+  low_balance: nullable(Credits),
   version: Version,
   created_at: Time,
 })

@@ -144,6 +144,7 @@ export const CODES: readonly RefusalCode[] = [
   'model_not_allowed',
   'context_length_exceeded',
   'insufficient_credits',
+  'budget_exceeded',
   'credits_held',
   'upstream_rejected',
   'provider_unavailable',

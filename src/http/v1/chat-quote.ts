@@ -2,6 +2,7 @@
 import type { EndpointRule } from '../../admit/authorize.ts'
 import { parseChat } from '../../chat/parse-request.ts'
 import { type Quote, type QuoteNeeds, quote } from '../../chat/quote.ts'
+import { tightestBudget } from '../../domain/budget.ts'
 import { formatCredits } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { leastLeft } from '../../domain/hold.ts'
@@ -89,12 +90,20 @@ function limitsObject({ decision, reserved }: Quote, pass: Pass, { limits }: Cha
       in_use: Math.max(0, inFlight - 1),
     },
     credits: {
-      verdict: decision.kind === 'fits' ? 'ok' : decision.heldByOthers ? 'credits_held' : 'insufficient_credits',
+      verdict: verdictOf(decision),
       limit: decision.kind === 'fits' ? null : decision.limit,
-      available: formatCredits(balances === null ? 0n : leastLeft(balances.balance, balances.key)),
+      available: formatCredits(
+        balances === null ? 0n : leastLeft(balances.balance, balances.key, tightestBudget(balances.budgets)),
+      ),
       owed: formatCredits(balances?.balance.owed ?? 0n),
       required: formatCredits(decision.kind === 'fits' ? decision.hold : decision.required),
       affordable_max_tokens: decision.kind === 'fits' ? decision.outputTokens : decision.affordableTokens,
     },
   } as const
+}
+
+function verdictOf(decision: Quote['decision']) {
+  if (decision.kind === 'fits') return 'ok'
+  if (decision.limit === 'budget') return 'budget_exceeded'
+  return decision.heldByOthers ? 'credits_held' : 'insufficient_credits'
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import type { EndpointRule } from '../../admit/authorize.ts'
 import type { Reserved } from '../../admit/reserve.ts'
+import { budgetObject, tightestBudget } from '../../domain/budget.ts'
 import { formatCredits } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { leastLeft } from '../../domain/hold.ts'
@@ -24,7 +25,8 @@ function introspection(pass: Pass, reserved: Reserved, { limits }: UnbilledNeeds
   const daily = limits.daily(pass.caller)
   assert(reserved.balances !== null)
   const { balance } = reserved.balances
-  const left = leastLeft(balance, reserved.balances.key)
+  const { budgets } = reserved.balances
+  const left = leastLeft(balance, reserved.balances.key, tightestBudget(budgets))
   return {
     object: 'key',
     id: key.id,
@@ -54,6 +56,10 @@ function introspection(pass: Pass, reserved: Reserved, { limits }: UnbilledNeeds
       held: formatCredits(balance.held),
       owed: formatCredits(balance.owed),
     },
+    spent: formatCredits(reserved.balances.key.spent),
+    spent_this_month: formatCredits(reserved.balances.spentThisMonth),
+    // Those of the account too: both limit what the key can spend.
+    budgets: budgets.map(state => ({ owner: state.owner, ...budgetObject(state) })),
     account,
     created_at: isoTime(key.createdAt),
     expires_at: isoTimeOrNull(key.expiresAt),

@@ -3,7 +3,7 @@ import Type, { type TSchema } from 'typebox'
 import { MODEL_TYPES } from '../../domain/catalog.ts'
 import { FINISH_REASONS } from '../../domain/handoff.ts'
 import { REFUSALS } from '../../domain/refusal.ts'
-import { ConsideredShape, Credits, ScopeName, Time, UsageShape } from '../admin/shapes.ts'
+import { BUDGET_STATE, ConsideredShape, Credits, ScopeName, Time, UsageShape } from '../admin/shapes.ts'
 import { RATES } from '../price-shapes.ts'
 
 const nullable = <T extends TSchema>(type: T) => Type.Union([type, Type.Null()])
@@ -176,11 +176,19 @@ export const KeyIntrospectionShape = Type.Object({
   balance: Type.Object({
     currency: Type.Literal('credits'),
     remaining: Type.String(
-      said("Credits that a request can spend now: the account's balance or the rest of the key's credit limit."),
+      said(
+        "Credits that a request can spend now: the account's balance, or the rest of the key's limit or of a budget.",
+      ),
     ),
     held: Credits,
     owed: Credits,
   }),
+  spent: Type.String(said('Credits that the key has spent in its life.')),
+  spent_this_month: Credits,
+  budgets: Type.Array(
+    Type.Object({ owner: Type.Enum(['key', 'account'], said('Whose budget it is.')), ...BUDGET_STATE }),
+    said('Budgets of the key and of its account.'),
+  ),
   account: Type.Object({ id: Type.String(), name: Type.String(), status: Type.String() }),
   created_at: Time,
   expires_at: nullable(Time),
@@ -215,7 +223,9 @@ export const ChatQuoteShape = Type.Object({
     concurrent: Type.Object({ verdict: Verdict, limit: Count, in_use: Count }),
     credits: Type.Object({
       verdict: Verdict,
-      limit: nullable(Type.Enum(['account', 'key'], said('The balance or limit that is insufficient.'))),
+      limit: nullable(
+        Type.Enum(['account', 'key', 'budget'], said('The balance, limit or budget that is insufficient.')),
+      ),
       available: Credits,
       owed: Credits,
       required: Credits,

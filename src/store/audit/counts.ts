@@ -28,6 +28,7 @@ const PROMISES = {
   prices: 'the price of a row equals the price version of its model',
   signs: 'top-ups are positive, adjustments are negative, and no ledger entry is zero',
   sums: 'hourly and daily sums equal their rows',
+  budgets: 'windows of budgets and months equal their rows; no blocking budget is exceeded by more than overshoot',
   I15: 'a key has at most six valid secrets, and a revoked key none',
 } as const
 

@@ -5,6 +5,7 @@ import { DIMENSIONS, SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
 import { NAMES_MAX, TOO_MANY } from '../sql/usage/hour-totals.ts'
 import { type AuditCounts, accountSums, keySums, type Pass, type PassRow, type Sums } from './counts.ts'
 import { type SharedTags, sharedTagsPass, tagsInSums } from './shared-tags.ts'
+import { findInWindows, type WindowBook } from './windows.ts'
 
 // The state of each hour: whether its sums must be current, how far its rows are dropped, and the recomputed sums.
 export type HourBook = {
@@ -26,7 +27,7 @@ export function newHourBook(): HourBook {
   return { hours: new Map(), days: new Map(), sharedTags: new Map(), lastHour: -1 }
 }
 
-export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
+export function hourPasses(book: HourBook, sums: Sums, windows: WindowBook): readonly Pass[] {
   return [
     {
       statement: 'SELECT hour, mark, rolled_mark, dropped FROM usage_rolled',
@@ -45,7 +46,7 @@ export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
         if (hour === undefined) return
         addSums(hour.kept, row, DIMENSIONS)
         addSums(hour.totals.wanted, row, TOTALLED_BY)
-        if (hour.dropped > 0) standFor(row, sums)
+        if (hour.dropped > 0) standFor(row, sums, windows)
       },
     },
     {
@@ -141,8 +142,9 @@ export function checkHours(book: HourBook, counts: AuditCounts): void {
   }
 }
 
-function standFor(row: PassRow, sums: Sums): void {
+function standFor(row: PassRow, sums: Sums, windows: WindowBook): void {
   const cost = row.cost as Nano
+  findInWindows(windows, row, { cost, held: 0n, overshoot: row.overshoot as Nano })
   accountSums(sums, String(row.account_id)).cost += cost
   const key = keySums(sums, String(row.key_id))
   key.cost += cost

@@ -15,6 +15,7 @@ import {
 import { checkDay, type DayBook, dayPass, limitChangesPass, newDayBook } from './days.ts'
 import { type HourBook, hourPasses, newHourBook, wasDropped } from './hours.ts'
 import { newPriceBook, pricePass, rowPass } from './rows.ts'
+import { budgetPass, newWindowBook, windowPasses } from './windows.ts'
 
 export type AuditOptions = {
   // No request is in flight, so nothing may be held and no row may be open.
@@ -43,11 +44,14 @@ export function auditPasses(now: number, counts: AuditCounts): readonly Pass[] {
   const days = newDayBook()
   const hours = newHourBook()
   const prices = newPriceBook()
+  const windows = newWindowBook()
   return [
-    ...hourPasses(hours, sums),
+    ...windowPasses(windows),
+    ...hourPasses(hours, sums, windows),
     pricePass(prices),
     ledgerPass(sums, hours, counts),
-    rowPass({ sums, hours, prices }, counts),
+    rowPass({ sums, hours, prices, windows }, counts),
+    budgetPass(windows, counts),
     accountPass(sums, counts),
     limitChangesPass(days),
     dayPass(days, now, counts),

@@ -6,8 +6,14 @@ import { readTokens } from '../billing/usage-binders.ts'
 import { select, TOKEN_COLUMNS, type UsageColumnName } from '../billing/usage-columns.ts'
 import { type AuditCounts, accountSums, keySums, type Pass, type PassRow, type Sums } from './counts.ts'
 import { checkHours, findInHour, type HourBook, isInSums } from './hours.ts'
+import { findInWindows, type WindowBook } from './windows.ts'
 
-type RowTotals = { readonly sums: Sums; readonly hours: HourBook; readonly prices: PriceBook }
+type RowTotals = {
+  readonly sums: Sums
+  readonly hours: HourBook
+  readonly prices: PriceBook
+  readonly windows: WindowBook
+}
 
 const CHECKED: readonly UsageColumnName[] = [
   ...(['request_id', 'account_id', 'key_id', 'endpoint', 'state', 'outcome', 'error_code'] as const),
@@ -17,7 +23,7 @@ const CHECKED: readonly UsageColumnName[] = [
   ...(['cache_write_1h_tokens', 'image_tokens', 'audio_tokens'] as const),
 ]
 
-export function rowPass({ sums, hours, prices }: RowTotals, counts: AuditCounts): Pass {
+export function rowPass({ sums, hours, prices, windows }: RowTotals, counts: AuditCounts): Pass {
   return {
     statement: `SELECT ${select(CHECKED, 'u')},
         k.account_id AS key_account
@@ -26,7 +32,7 @@ export function rowPass({ sums, hours, prices }: RowTotals, counts: AuditCounts)
       const id = String(row.request_id)
       const cost = row.cost as Nano
       findInHour(hours, row, counts)
-      if (!isInSums(hours, Number(row.created_at))) addUp(row, id, sums)
+      if (!isInSums(hours, Number(row.created_at))) addUp(row, id, sums, windows)
       counts.checked('I2', 'I5', 'I8', 'I9', 'I10', 'I12')
       if (row.key_account !== row.account_id) counts.broken('I2', `${id}: its key belongs to another account`)
       if (!stateFits(row)) counts.broken('I5', `${id}: ${row.state}, ${row.outcome ?? 'no outcome'}`)
@@ -41,7 +47,7 @@ export function rowPass({ sums, hours, prices }: RowTotals, counts: AuditCounts)
   }
 }
 
-function addUp(row: PassRow, id: string, sums: Sums): void {
+function addUp(row: PassRow, id: string, sums: Sums, windows: WindowBook): void {
   const account = accountSums(sums, String(row.account_id))
   const key = keySums(sums, String(row.key_id))
   const cost = row.cost as Nano
@@ -53,8 +59,9 @@ function addUp(row: PassRow, id: string, sums: Sums): void {
     key.held += hold
   }
   // A late correction comes after its hold was released, perhaps to others: then all of it may exceed the limit.
-  if (sums.corrections.has(id)) key.overshoot += cost
-  else if (cost > hold) key.overshoot += cost - hold
+  const overshoot = sums.corrections.has(id) ? cost : cost > hold ? cost - hold : 0n
+  key.overshoot += overshoot
+  findInWindows(windows, row, { cost, held: row.state === 'open' ? hold : 0n, overshoot })
 }
 
 function stateFits(row: PassRow): boolean {

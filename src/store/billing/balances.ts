@@ -4,6 +4,8 @@ import type { Nano } from '../../domain/credits.ts'
 
 export type AccountBalances = { available: Nano; held: Nano; spent: Nano; owed: Nano }
 export type KeyBalances = { spent: Nano; held: Nano; creditLimit: Nano | null }
+// `monthBase` is what had been spent before the current month.
+export type MonthBalance = { month: number; monthBase: Nano }
 
 export function takeHold(hold: Nano, account: AccountBalances, key: KeyBalances): void {
   account.available -= hold
@@ -21,6 +23,15 @@ export function bookCost(hold: Nano, cost: Nano, account: AccountBalances, key: 
   account.spent += cost
   key.held -= hold
   key.spent += cost
+}
+
+// Before a cost is booked whose request began in that month: the first one of a month begins it, and one of an earlier month is
+// not part of the current one.
+export function turnMonth(balance: MonthBalance & { spent: Nano }, month: number, cost: Nano): void {
+  if (month > balance.month) {
+    balance.month = month
+    balance.monthBase = balance.spent
+  } else if (month < balance.month) balance.monthBase += cost
 }
 
 function positive(amount: Nano): Nano {

@@ -1,12 +1,15 @@
 // Reads billing records from SQL rows, which look the same on both engines.
+import type { BudgetPeriod } from '../../domain/budget.ts'
 import type { Nano } from '../../domain/credits.ts'
 import { big, bigOrNull, int, intOrNull, type Row, text, textOrNull } from '../sql/sql.ts'
+import { parseBudgets, type WindowRecord } from './budgets.ts'
 import type { AccountRecord, KeyRecord, UsageRecord } from './transitions.ts'
 import { select } from './usage-columns.ts'
 
-export const ACCOUNT_COLUMNS = 'id, status, available, held, spent, owed'
-export const KEY_COLUMNS = `k.id, k.account_id, k.version, k.daily_limit, k.credit_limit, k.expires_at, k.expired_at, k.revoked_at,
-  b.spent, b.held, b.day, b.day_count`
+export const ACCOUNT_COLUMNS = 'id, name, status, available, held, spent, owed, month, month_base, budgets, low_balance'
+export const KEY_COLUMNS = `k.id, k.account_id, k.name, k.version, k.daily_limit, k.credit_limit, k.expires_at, k.expired_at,
+  k.revoked_at, k.budgets, b.spent, b.held, b.day, b.day_count, b.month, b.month_base`
+export const WINDOW_COLUMNS = 'subject, period, began, spent, held'
 export const RECORD_COLUMNS = select([
   'request_id',
   'state',
@@ -21,11 +24,16 @@ export const RECORD_COLUMNS = select([
 export function readAccountRecord(row: Row): AccountRecord {
   return {
     id: text(row.id),
+    name: text(row.name),
     status: text(row.status),
     available: big(row.available),
     held: big(row.held),
     spent: big(row.spent),
     owed: big(row.owed),
+    month: int(row.month),
+    monthBase: big(row.month_base),
+    budgets: parseBudgets(text(row.budgets)),
+    lowBalance: bigOrNull(row.low_balance),
     dirty: false,
   }
 }
@@ -34,6 +42,7 @@ export function readKeyRecord(row: Row): KeyRecord {
   return {
     id: text(row.id),
     accountId: text(row.account_id),
+    name: text(row.name),
     version: int(row.version),
     dailyLimit: intOrNull(row.daily_limit),
     creditLimit: bigOrNull(row.credit_limit),
@@ -43,6 +52,20 @@ export function readKeyRecord(row: Row): KeyRecord {
     held: row.held as Nano,
     day: int(row.day),
     dayCount: int(row.day_count),
+    month: int(row.month),
+    monthBase: big(row.month_base),
+    budgets: parseBudgets(text(row.budgets)),
+    dirty: false,
+  }
+}
+
+export function readWindowRecord(row: Row): WindowRecord {
+  return {
+    subject: text(row.subject),
+    period: text(row.period) as BudgetPeriod,
+    began: int(row.began),
+    spent: big(row.spent),
+    held: big(row.held),
     dirty: false,
   }
 }

@@ -1,11 +1,12 @@
 // The rules of billing, the same on both engines: what a reservation requires, what a settlement books, what a sweep recovers.
 // They read and write through a unit of work, which is one transaction of an engine; its balance records cannot be changed by
 // anybody else meanwhile. In one batch each operation succeeds or is refused alone.
+import { type Budget, monthOf, tightestBudget } from '../../domain/budget.ts'
 import { type Nano, NO_TOKENS } from '../../domain/credits.ts'
 import type { OutboxEvent } from '../../domain/events.ts'
 import { countMayHelp, decideHold } from '../../domain/hold.ts'
 import { dayOf } from '../../domain/key.ts'
-import { dailySpent, insufficientFunds } from '../../domain/limit-refusals.ts'
+import { budgetExceeded, dailySpent, insufficientFunds } from '../../domain/limit-refusals.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { refusedFields } from '../../domain/refused-row.ts'
 import type { RequestFacts } from '../../domain/usage.ts'
@@ -15,6 +16,7 @@ import {
   type HoldEntry,
   NO_ERROR,
   NOTHING_SERVED,
+  type OwnedState,
   type RefusedRow,
   type Reservation,
   type ReservationRequest,
@@ -23,7 +25,9 @@ import {
   type UnbilledEntry,
   type Unmarked,
 } from '../contract/store.ts'
-import { type AccountBalances, bookCost, type KeyBalances, takeHold } from './balances.ts'
+import { type AccountBalances, bookCost, type KeyBalances, type MonthBalance, takeHold, turnMonth } from './balances.ts'
+import { bookInWindows, budgetStates, holdInWindows, type Windows } from './budgets.ts'
+import { balanceExhausted, balanceLow, budgetEvent, crossings } from './money-events.ts'
 
 export type BillingOp =
   | { readonly do: 'reserve'; readonly ask: ReservationRequest }
@@ -37,18 +41,30 @@ export type SecretUse = readonly [hash: string, at: number]
 
 export type BillingResult = Reservation | Settled | number | null
 
-export type AccountRecord = AccountBalances & { readonly id: string; readonly status: string; dirty: boolean }
-export type KeyRecord = KeyBalances & {
-  readonly id: string
-  readonly accountId: string
-  readonly version: number
-  readonly dailyLimit: number | null
-  readonly expiresAt: number | null
-  readonly dead: boolean
-  day: number
-  dayCount: number
-  dirty: boolean
-}
+export type AccountRecord = AccountBalances &
+  MonthBalance & {
+    readonly id: string
+    readonly name: string
+    readonly status: string
+    readonly budgets: readonly Budget[]
+    // An event is raised below it.
+    readonly lowBalance: Nano | null
+    dirty: boolean
+  }
+export type KeyRecord = KeyBalances &
+  MonthBalance & {
+    readonly id: string
+    readonly name: string
+    readonly budgets: readonly Budget[]
+    readonly accountId: string
+    readonly version: number
+    readonly dailyLimit: number | null
+    readonly expiresAt: number | null
+    readonly dead: boolean
+    day: number
+    dayCount: number
+    dirty: boolean
+  }
 
 // The money fields of a usage row.
 export type UsageRecord = {
@@ -62,7 +78,7 @@ export type UsageRecord = {
   readonly createdAt: number
 }
 
-export type UnitOfWork = {
+export type UnitOfWork = Windows & {
   // By the database's clock, read when nobody else can change the records any more.
   readonly now: number
   account(id: string): AccountRecord | undefined
@@ -143,6 +159,7 @@ function reserve(ask: ReservationRequest, unit: UnitOfWork): Reservation {
   const reserved = entry.kind === 'hold' ? insertHold(ask, entry, account, key, unit) : insertAsRequested(ask, unit)
   if (reserved.kind === 'count_first') return reserved
   if (reserved.kind === 'insufficient_funds') return { ...reserved, owed: account.owed }
+  if (reserved.kind === 'budget_exceeded') return reserved
 
   key.dayCount += 1
   key.dirty = true
@@ -152,7 +169,7 @@ function reserve(ask: ReservationRequest, unit: UnitOfWork): Reservation {
     outputTokens: reserved.outputTokens,
     day: key.day,
     dayCount: key.dayCount,
-    balances: entry.kind === 'unbilled' ? balancesOf(account, key) : null,
+    balances: entry.kind === 'unbilled' ? balancesOf(facts.createdAt, account, key, unit) : null,
   }
 }
 
@@ -176,21 +193,46 @@ function insertHold(
   key: KeyRecord,
   unit: UnitOfWork,
 ) {
-  const decision = decideHold(entry, account, key)
+  const { createdAt } = ask.facts
+  const hasBudgets = account.budgets.length + key.budgets.length > 0
+  const blocking = hasBudgets ? tightestBudget(budgetStates(createdAt, account, key, unit)) : undefined
+  const decision = decideHold(entry, account, key, blocking)
   if (decision.kind === 'insufficient_funds') {
-    if (countMayHelp(entry, account, key)) return { kind: 'count_first' as const }
-    insertRefused(ask, () => insufficientFunds({ ...decision, owed: account.owed }), unit)
-    return decision
+    if (countMayHelp(entry, account, key, blocking)) return { kind: 'count_first' as const }
+    if (decision.limit === 'budget' && blocking !== undefined) return overBudget(ask, blocking.state, decision, unit)
+    if (decision.limit === 'account' && !decision.heldByOthers && !ask.isRefusalCounted)
+      unit.emit(balanceExhausted(account))
+    const short = { ...decision, limit: decision.limit === 'key' ? ('key' as const) : ('account' as const) }
+    insertRefused(ask, () => insufficientFunds({ ...short, owed: account.owed }), unit)
+    return short
   }
   const { facts, modelRequested, stream } = ask
   const { priceVersion, price } = entry
   const { hold, outputTokens } = decision
   takeHold(hold, account, key)
+  if (hasBudgets) {
+    holdInWindows(hold, createdAt, account, unit)
+    holdInWindows(hold, createdAt, key, unit)
+  }
   account.dirty = true
   unit.changes(facts.createdAt)
   unit.insertOpen({ facts, modelRequested, stream, hold, priceVersion, price })
   return { kind: 'fits' as const, hold, outputTokens }
 }
+
+// The first request of a window that no longer fits raises the event: what is left may be too little for any.
+function overBudget(ask: ReservationRequest, state: OwnedState, decision: Insufficient, unit: UnitOfWork) {
+  const { keyId, accountId } = ask.facts
+  const subject = state.owner === 'key' ? unit.key(keyId) : unit.account(accountId)
+  if (subject !== undefined && !ask.isRefusalCounted)
+    unit.emit(budgetEvent(state.owner, subject, accountId, state, 100))
+  const { available, required, affordableTokens } = decision
+  const excess = { state, available, required, affordableTokens }
+  insertRefused(ask, () => budgetExceeded(excess), unit)
+  return { kind: 'budget_exceeded' as const, ...excess }
+}
+
+type Insufficient = Extract<ReturnType<typeof decideHold>, { kind: 'insufficient_funds' }>
 
 function insertRefused(ask: ReservationRequest, refusal: () => Refusal, unit: UnitOfWork): void {
   if (!ask.isRefusalCounted) insertUnbilled(ask, { outcome: 'refused', ...refusedFields(refusal()) }, unit)
@@ -233,14 +275,37 @@ function settle(bill: Settlement, unit: UnitOfWork): Settled {
   unit.changes(row.createdAt)
   unit.closeRow(row, 'settled', bill)
   if (row.state === 'open') {
-    bookCost(row.hold, bill.cost, account, key)
+    book(row, row.hold, bill.cost, { account, key }, unit)
     return 'settled'
   }
   // Its owner was only paused: the row was recovered meanwhile, and the difference is booked visibly.
   const more = bill.cost - row.cost
-  bookCost(0n, more, account, key)
+  book(row, 0n, more, { account, key }, unit)
   if (more !== 0n) unit.correct(account.id, bill.requestId, -more)
   return 'corrected'
+}
+
+type Records = { readonly account: AccountRecord; readonly key: KeyRecord }
+
+// Releases the hold and books the cost: in the balances, in the month and in the windows in which the request began.
+function book({ createdAt }: UsageRecord, hold: Nano, cost: Nano, { account, key }: Records, unit: UnitOfWork): void {
+  const funds = account.available + account.held - account.owed
+  const hasBudgets = account.budgets.length + key.budgets.length > 0
+  const before = hasBudgets ? budgetStates(createdAt, account, key, unit) : []
+  const month = monthOf(createdAt)
+  turnMonth(account, month, cost)
+  turnMonth(key, month, cost)
+  bookCost(hold, cost, account, key)
+  if (hasBudgets) {
+    bookInWindows(hold, cost, createdAt, account, unit)
+    bookInWindows(hold, cost, createdAt, key, unit)
+    const after = budgetStates(createdAt, account, key, unit)
+    for (const event of crossings({ account, key }, before, after)) unit.emit(event)
+  }
+  const left = account.available + account.held - account.owed
+  if (left <= 0n && funds > 0n) unit.emit(balanceExhausted(account))
+  else if (account.lowBalance !== null && left < account.lowBalance && funds >= account.lowBalance)
+    unit.emit(balanceLow(account, account.lowBalance))
 }
 
 function note({ requests = 1, ...row }: RefusedRow, unit: UnitOfWork): null {
@@ -265,7 +330,7 @@ function recover(row: UsageRecord, unit: UnitOfWork): void {
   const mark = row.checkpoint === null ? undefined : readMark(row.checkpoint)
   const cost = BigInt(mark?.cost ?? 0)
   const { account, key } = recordsOf(row, unit)
-  bookCost(row.hold, cost, account, key)
+  book(row, row.hold, cost, { account, key }, unit)
   account.dirty = key.dirty = true
   unit.changes(row.createdAt)
   unit.closeRow(row, 'recovered', {
@@ -286,7 +351,7 @@ function servedBy({ model, provider, tokens, priceVersion, price }: ReturnType<t
   return { modelServed: model, provider, tokens: known, usageSource: 'estimate', priceVersion, price } as const
 }
 
-function recordsOf(row: UsageRecord, unit: UnitOfWork): { account: AccountRecord; key: KeyRecord } {
+function recordsOf(row: UsageRecord, unit: UnitOfWork): Records {
   const account = unit.account(row.accountId)
   const key = unit.key(row.keyId)
   if (account === undefined || key === undefined) throw new Error('a usage row names an unknown account or key')
@@ -302,8 +367,10 @@ function readMark(text: string): Omit<Checkpoint, 'cost'> & { readonly cost: str
   return JSON.parse(text) as Omit<Checkpoint, 'cost'> & { readonly cost: string }
 }
 
-function balancesOf(account: AccountRecord, key: KeyRecord): Balances {
+function balancesOf(at: number, account: AccountRecord, key: KeyRecord, unit: UnitOfWork): Balances {
   return {
+    budgets: budgetStates(at, account, key, unit),
+    spentThisMonth: key.month < monthOf(at) ? 0n : key.spent - key.monthBase,
     balance: { available: account.available, held: account.held, spent: account.spent, owed: account.owed },
     key: { creditLimit: key.creditLimit, spent: key.spent, held: key.held },
   }

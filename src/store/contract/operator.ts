@@ -1,5 +1,6 @@
 // What every store guarantees for the admin API: keys, accounts, reports, events and settings (the catalog is in catalog.ts).
 // Each change is one transaction, together with its audit event.
+import type { Budget } from '../../domain/budget.ts'
 import type { Nano } from '../../domain/credits.ts'
 import type { Account, AccountStatus, KeyControls, KeyStatus, KeyWithSecrets } from '../../domain/key.ts'
 import type { Operator, Role, Session } from '../../domain/operator.ts'
@@ -41,14 +42,14 @@ export type Keys = {
 }
 
 export type NewSecret = { readonly hash: string; readonly prefix: string; readonly last4: string }
-// Without a list of models it may use all, and without tags it has none.
+// Without a list of models it may use all; without tags and budgets it has none.
 export type NewKey = Omit<KeyControls, OptionalControl> &
   Partial<Pick<KeyControls, OptionalControl>> & {
     readonly id: string
     readonly accountId: string
     readonly secret: NewSecret
   }
-type OptionalControl = 'allowedModels' | 'tags'
+type OptionalControl = 'allowedModels' | 'tags' | 'budgets'
 export type KeyFilter = Page & {
   readonly status?: KeyStatus | undefined
   readonly accountId?: string | undefined
@@ -56,18 +57,24 @@ export type KeyFilter = Page & {
 }
 
 export type Accounts = {
-  create(input: { readonly id: string; readonly name: string }, actor: Actor): Promise<Account>
+  create(input: AccountChange & { readonly id: string; readonly name: string }, actor: Actor): Promise<Account>
   get(id: string): Promise<Account | undefined>
   list(filter: AccountFilter): Promise<Paged<Account>>
   update(
     id: string,
-    patch: { readonly name?: string | undefined; readonly status?: AccountStatus | undefined },
+    patch: AccountChange & { readonly status?: AccountStatus | undefined },
     actor: Actor,
     basedOn?: number,
   ): Promise<Account | 'changed' | undefined>
   // Same idempotency key and body: the same entry again. Other body: `mismatch`. Below zero available: `too_low`.
   addCredits(input: NewCredits, actor: Actor): Promise<LedgerEntry | 'mismatch' | 'too_low' | 'too_high' | undefined>
   ledger(accountId: string, page: Page): Promise<Paged<LedgerEntry> | undefined>
+}
+
+export type AccountChange = {
+  readonly name?: string | undefined
+  readonly budgets?: readonly Budget[] | undefined
+  readonly lowBalance?: Nano | null | undefined
 }
 
 export type AccountFilter = Page & { readonly status?: AccountStatus | undefined; readonly q?: string | undefined }

@@ -1,5 +1,6 @@
 // What every store guarantees, whichever engine. The reservation is the only way in: nothing is sent upstream or answered without
 // its row, and the transaction that writes the row is the one that checks key, account, day and credits.
+import type { BudgetState } from '../../domain/budget.ts'
 import { type Nano, NO_TOKENS, type Tokens } from '../../domain/credits.ts'
 import type { HoldAsk, KeyFunds } from '../../domain/hold.ts'
 import type { AuthenticatedKey, Balance } from '../../domain/key.ts'
@@ -106,8 +107,25 @@ export type Reservation =
       readonly required: Nano
       readonly affordableTokens: number
     }
+  // The same: a budget has too little left in its window.
+  | {
+      readonly kind: 'budget_exceeded'
+      readonly state: OwnedState
+      readonly available: Nano
+      readonly required: Nano
+      readonly affordableTokens: number
+    }
 
-export type Balances = { readonly balance: Balance; readonly key: KeyFunds }
+// Of the account first, then of the key.
+export type OwnedState = BudgetState & { readonly owner: 'key' | 'account' }
+
+export type Balances = {
+  readonly balance: Balance
+  readonly key: KeyFunds
+  // Of the key.
+  readonly spentThisMonth: Nano
+  readonly budgets: readonly OwnedState[]
+}
 
 export type Settlement = {
   readonly requestId: string

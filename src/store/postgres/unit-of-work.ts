@@ -2,7 +2,9 @@
 // of their ids, so that no two nodes deadlock. Its changes are written by one statement at its end, balances as deltas, guarded
 // by the CHECKs of the schema. See docs/decisions/postgres-billing.md.
 import type { PoolClient } from 'pg'
+import { type BudgetPeriod, windowBegan } from '../../domain/budget.ts'
 import { HOUR_MS, hourOf } from '../../domain/usage.ts'
+import type { Budgeted, WindowRecord } from '../billing/budgets.ts'
 import type { OpenRows } from '../billing/open-rows.ts'
 import {
   ACCOUNT_COLUMNS,
@@ -11,6 +13,8 @@ import {
   readAccountRecord,
   readKeyRecord,
   readUsageRecord,
+  readWindowRecord,
+  WINDOW_COLUMNS,
 } from '../billing/records.ts'
 import type { AccountRecord, BillingOp, KeyRecord, UnitOfWork, UsageRecord } from '../billing/transitions.ts'
 import type { Settlement } from '../contract/store.ts'
@@ -48,12 +52,20 @@ export async function openPostgresUnitOfWork(
     lockKeys(touched, ask),
     readRows(touched.rowIds, ask),
   ])
+  const windows = await readWindows(windowsOf(ops, accounts, keys, rows), ask)
   const changes = noChanges(lease, batch, now)
 
   return {
     now,
     account: id => accounts.get(id)?.record,
     key: id => keys.get(id)?.record,
+    window: (subject, period, began) => windows.get(`${subject} ${period} ${began}`),
+    openWindow(subject, period, began) {
+      const id = `${subject} ${period} ${began}`
+      const window = windows.get(id) ?? { subject, period, began, spent: 0n, held: 0n, dirty: false }
+      windows.set(id, window)
+      return window
+    },
     row: requestId => rows.get(requestId),
     abandoned: () => touched.abandoned.flatMap(id => openOnly(rows.get(id))),
     changes(createdAt) {
@@ -82,6 +94,7 @@ export async function openPostgresUnitOfWork(
     async writeBack() {
       for (const { record, before } of accounts.values()) if (record.dirty) changes.account(record, before)
       for (const { record, before } of keys.values()) if (record.dirty) changes.key(record, before)
+      for (const window of windows.values()) if (window.dirty) changes.window(window)
       await writeChanges(client, changes)
     },
   }
@@ -172,6 +185,53 @@ async function readRows(ids: readonly string[], ask: Ask) {
 const READ_ROWS = `SELECT ${DATABASE_TIME} AS now, ${RECORD_COLUMNS},
     (SELECT (MAX(hour) + 1) * ${HOUR_MS} FROM usage_rolled) AS claimed_until
   FROM (SELECT 1) one LEFT JOIN (SELECT u.* FROM ${rowsOf('$1')}) wanted ON true`
+
+type WindowId = { readonly subject: string; readonly period: BudgetPeriod; readonly began: number }
+
+// Those of accounts and keys with budgets, at the times of their requests.
+function windowsOf(
+  ops: readonly BillingOp[],
+  accounts: Locked<AccountRecord>,
+  keys: Locked<KeyRecord>,
+  rows: ReadonlyMap<string, UsageRecord>,
+): ReadonlyMap<string, WindowId> {
+  const windows = new Map<string, WindowId>()
+
+  function add(subject: Budgeted | undefined, at: number): void {
+    for (const { window: period } of subject?.budgets ?? []) {
+      if (period === 'total') continue
+      const window = { subject: subject?.id ?? '', period, began: windowBegan(period, at) }
+      windows.set(`${window.subject} ${period} ${window.began}`, window)
+    }
+  }
+
+  function addBoth(accountId: string, keyId: string, at: number): void {
+    add(accounts.get(accountId)?.record, at)
+    add(keys.get(keyId)?.record, at)
+  }
+
+  const hasBudgets = ({ record }: { readonly record: Budgeted }) => record.budgets.length > 0
+  if (!accounts.values().some(hasBudgets) && !keys.values().some(hasBudgets)) return windows
+  for (const op of ops)
+    if (op.do === 'reserve') addBoth(op.ask.facts.accountId, op.ask.facts.keyId, op.ask.facts.createdAt)
+  for (const { accountId, keyId, createdAt } of rows.values()) addBoth(accountId, keyId, createdAt)
+  return windows
+}
+
+// In a statement of its own, after the locks, and only for batches that need it.
+async function readWindows(wanted: ReadonlyMap<string, WindowId>, ask: Ask): Promise<Map<string, WindowRecord>> {
+  if (wanted.size === 0) return new Map()
+  const ids = [...wanted.values()]
+  const found = await ask('hot-windows', READ_WINDOWS, [
+    ids.map(({ subject }) => subject),
+    ids.map(({ period }) => period),
+    ids.map(({ began }) => began),
+  ])
+  return new Map(found.map(row => [`${row.subject} ${row.period} ${row.began}`, readWindowRecord(row)]))
+}
+
+const READ_WINDOWS = `SELECT ${WINDOW_COLUMNS} FROM budget_window
+  JOIN unnest($1::text[], $2::text[], $3::bigint[]) AS w (subject, period, began) USING (subject, period, began)`
 
 function openOnly(row: UsageRecord | undefined): readonly UsageRecord[] {
   return row?.state === 'open' ? [row] : []

@@ -3,6 +3,8 @@
 import type { PoolClient } from 'pg'
 import type { Nano } from '../../domain/credits.ts'
 import type { OutboxEvent } from '../../domain/events.ts'
+import type { WindowRecord } from '../billing/budgets.ts'
+import { WINDOW_COLUMNS } from '../billing/records.ts'
 import type { AccountRecord, ClosedRow, KeyRecord, OpenedRow } from '../billing/transitions.ts'
 import { compile, inBill, inRow, jsonMembers } from '../billing/usage-binders.ts'
 import {
@@ -33,6 +35,7 @@ export function noChanges(lease: Lease, batch: number, now: number) {
   const keys: Values[] = []
   const hours = new Set<number>()
   const events: Values[] = []
+  const windows: Values[] = []
 
   return {
     lease,
@@ -46,6 +49,7 @@ export function noChanges(lease: Lease, batch: number, now: number) {
     keys,
     hours,
     events,
+    windows,
 
     insertOpen(row: OpenedRow): void {
       inserts.push(openedValues(row, owner))
@@ -92,18 +96,24 @@ export function noChanges(lease: Lease, batch: number, now: number) {
         held: `${record.held - before.held}`,
         spent: `${record.spent - before.spent}`,
         owed: `${record.owed - before.owed}`,
+        month: record.month,
+        month_base: `${record.monthBase - before.monthBase}`,
       })
     },
     key(record: KeyRecord, before: KeyRecord): void {
-      const { id, day, dayCount } = record
+      const { id, day, dayCount, month } = record
       const [spent, held] = [`${record.spent - before.spent}`, `${record.held - before.held}`]
-      keys.push({ id, spent, held, day, day_count: dayCount })
+      const month_base = `${record.monthBase - before.monthBase}`
+      keys.push({ id, spent, held, day, day_count: dayCount, month, month_base })
+    },
+    window({ subject, period, began, spent, held }: WindowRecord): void {
+      windows.push({ subject, period, began, spent: `${spent}`, held: `${held}` })
     },
   }
 }
 
 export async function writeChanges(client: PoolClient, changes: Changes): Promise<void> {
-  const { inserts, closes, entries, marks, touches, accounts, keys, hours, events } = changes
+  const { inserts, closes, entries, marks, touches, accounts, keys, hours, events, windows } = changes
   const own = [nodeValues(changes.lease, changes.batch)]
   const lists: readonly (readonly Values[])[] = [
     inserts,
@@ -115,6 +125,7 @@ export async function writeChanges(client: PoolClient, changes: Changes): Promis
     keys,
     [...hours].map(hour => ({ hour })),
     events,
+    windows,
   ]
   if (lists.every(list => list.length === 0)) return
   const used = PARTS.map((part, i) => ({ part, list: lists[i] ?? own, i })).filter(({ list }) => list.length > 0)
@@ -122,7 +133,7 @@ export async function writeChanges(client: PoolClient, changes: Changes): Promis
   const parts = used.map(({ part, i }, at) => `part${i} AS (${part(`json_to_recordset($${at + 1}::json)`, leaseMs)})`)
   const counted = used.filter(({ i }) => COUNTED.has(i))
   await client.query({
-    name: planName(client, `hot-write-${used.map(({ i }) => i).join('')}`),
+    name: planName(client, `hot-write-${used.map(({ i }) => i).join('-')}`),
     text: `WITH ${parts.join(',\n')} SELECT ${demanding(
       counted.map(({ i }) => `part${i}`),
       used.length + 1,
@@ -168,19 +179,23 @@ const PARTS: readonly ((list: string, leaseMs: number) => string)[] = [
       FOR NO KEY UPDATE OF t SKIP LOCKED) f
     WHERE s.hash = f.hash`,
   list => `UPDATE account a SET available = a.available + r.available, held = a.held + r.held,
-      spent = a.spent + r.spent, owed = a.owed + r.owed
-    FROM ${list} AS r (id text, available bigint, held bigint, spent bigint, owed bigint) WHERE a.id = r.id
-    RETURNING 1`,
+      spent = a.spent + r.spent, owed = a.owed + r.owed, month = r.month, month_base = a.month_base + r.month_base
+    FROM ${list} AS r (id text, available bigint, held bigint, spent bigint, owed bigint, month bigint, month_base bigint)
+    WHERE a.id = r.id RETURNING 1`,
   list => `UPDATE key_balance b SET spent = b.spent + r.spent, held = b.held + r.held, day = r.day,
-      day_count = r.day_count
-    FROM ${list} AS r (id text, spent bigint, held bigint, day bigint, day_count bigint) WHERE b.key_id = r.id
-    RETURNING 1`,
+      day_count = r.day_count, month = r.month, month_base = b.month_base + r.month_base
+    FROM ${list} AS r (id text, spent bigint, held bigint, day bigint, day_count bigint, month bigint, month_base bigint)
+    WHERE b.key_id = r.id RETURNING 1`,
   list => `INSERT INTO usage_rolled (hour, mark, rolled_mark) SELECT r.hour, 1, 0 FROM ${list} AS r (hour bigint)
     ORDER BY r.hour ON CONFLICT (hour) DO UPDATE SET mark = usage_rolled.mark + 1`,
   // In one order: two batches with the same events wait for each other and do not deadlock.
   list => `INSERT INTO outbox (${OUTBOX_COLUMNS}) SELECT ${OUTBOX_COLUMNS}
     FROM ${list} AS r (id text, once text, type text, account_id text, created_at bigint, data text)
     ORDER BY r.once ON CONFLICT (once) DO NOTHING`,
+  // The whole amounts: nobody else changes a window while its account or key is locked.
+  list => `INSERT INTO budget_window (${WINDOW_COLUMNS}) SELECT ${WINDOW_COLUMNS}
+    FROM ${list} AS r (subject text, period text, began bigint, spent bigint, held bigint)
+    ON CONFLICT (subject, period, began) DO UPDATE SET spent = excluded.spent, held = excluded.held`,
   renewing,
 ]
 // Every entry of these lists must have found its row.

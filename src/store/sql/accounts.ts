@@ -1,29 +1,40 @@
 // Accounts and their credits in SQL. Balances change only by deltas in one conditional statement; a balance that was read is never
 // written back.
+import { writeBudgets } from '../../domain/budget.ts'
 import { formatCredits, NANO_MAX } from '../../domain/credits.ts'
 import type { Account, AccountStatus } from '../../domain/key.ts'
+import { parseBudgets } from '../billing/budgets.ts'
 import type { Accounts, Actor, LedgerEntry, NewCredits } from '../contract/operator.ts'
+import { emitPassed, readStates, setWindows, spentThisMonth } from './budgets.ts'
 import { containing } from './conditions.ts'
 import { appendEvent } from './events.ts'
 import { ENTRY, listLedger, readEntry } from './ledger.ts'
 import { emit } from './outbox.ts'
 import { searchNewest } from './search.ts'
-import { big, int, page, type Row, type Sql, type Tx, text } from './sql.ts'
+import { big, bigOrNull, int, type Row, type Sql, type Tx, text } from './sql.ts'
 
-const ACCOUNT = 'id, name, status, version, available, held, spent, owed, created_at'
+const ACCOUNT =
+  'id, name, status, version, available, held, spent, owed, month, month_base, budgets, low_balance, created_at'
 
 export function sqlAccounts(sql: Sql): Accounts {
   return {
     create: (input, actor) =>
       sql.transaction(async tx => {
-        await tx.run('INSERT INTO account (id, name, created_at) VALUES ($1, $2, $3)', [input.id, input.name, tx.now()])
-        await appendEvent(tx, actor, 'account.create', input.id, { name: input.name })
-        return readAccount((await tx.get(`SELECT ${ACCOUNT} FROM account WHERE id = $1`, [input.id]))!)
+        const { id, ...rest } = input
+        await tx.run('INSERT INTO account (id, name, budgets, low_balance, created_at) VALUES ($1, $2, $3, $4, $5)', [
+          id,
+          input.name,
+          writeBudgets(input.budgets ?? []),
+          input.lowBalance ?? null,
+          tx.now(),
+        ])
+        await appendEvent(tx, actor, 'account.create', id, rest)
+        return readOne(tx, (await tx.get(`SELECT ${ACCOUNT} FROM account WHERE id = $1`, [id]))!)
       }),
 
     async get(id) {
       const row = await sql.get(`SELECT ${ACCOUNT} FROM account_now WHERE id = $1`, [id])
-      return row === undefined ? undefined : readAccount(row)
+      return row === undefined ? undefined : readOne(sql, row)
     },
 
     async list({ limit, after, status, q }) {
@@ -43,22 +54,10 @@ export function sqlAccounts(sql: Sql): Accounts {
         limit + 1,
         sql,
       )
-      return page(rows, limit, readAccount)
+      return { data: await readAccounts(sql, rows.slice(0, limit)), hasMore: rows.length > limit }
     },
 
-    update: (id, patch, actor, basedOn) =>
-      sql.transaction(async tx => {
-        const row = await tx.get(
-          `UPDATE account SET name = COALESCE($1, name), status = COALESCE($2, status), version = version + 1
-           WHERE id = $3 AND version = COALESCE($4, version) RETURNING ${ACCOUNT}`,
-          [patch.name ?? null, patch.status ?? null, id, basedOn ?? null],
-        )
-        if (row === undefined) {
-          return (await tx.get('SELECT id FROM account WHERE id = $1', [id])) === undefined ? undefined : 'changed'
-        }
-        await appendEvent(tx, actor, 'account.update', id, patch)
-        return readAccount(row)
-      }),
+    update: (id, patch, actor, basedOn) => sql.transaction(tx => update(tx, id, patch, actor, basedOn)),
 
     addCredits: (input, actor) => sql.transaction(tx => addCredits(tx, input, actor)),
 
@@ -68,6 +67,39 @@ export function sqlAccounts(sql: Sql): Accounts {
       return listLedger(accountId, page, sql)
     },
   }
+}
+
+async function update(
+  tx: Tx,
+  id: string,
+  patch: Parameters<Accounts['update']>[1],
+  actor: Actor,
+  basedOn: number | undefined,
+): Promise<Account | 'changed' | undefined> {
+  // Locked by an update, so that batches wait until its windows are what its rows say.
+  await tx.run('UPDATE account SET version = version WHERE id = $1', [id])
+  const before = await tx.get(`SELECT ${ACCOUNT} FROM account WHERE id = $1`, [id])
+  if (before === undefined) return undefined
+  if (basedOn !== undefined && basedOn !== int(before.version)) return 'changed'
+  const row = await tx.get(
+    `UPDATE account SET name = COALESCE($1, name), status = COALESCE($2, status), budgets = COALESCE($3, budgets),
+       low_balance = $4, version = version + 1
+     WHERE id = $5 RETURNING ${ACCOUNT}`,
+    [
+      patch.name ?? null,
+      patch.status ?? null,
+      patch.budgets === undefined ? null : writeBudgets(patch.budgets),
+      patch.lowBalance === undefined ? bigOrNull(before.low_balance) : patch.lowBalance,
+      id,
+    ],
+  )
+  await appendEvent(tx, actor, 'account.update', id, patch)
+  if (patch.budgets !== undefined) {
+    const subject = { object: 'account', id, accountId: id } as const
+    await setWindows(tx, subject, parseBudgets(text(before.budgets)), patch.budgets)
+    await emitPassed(tx, subject, budgetedOf(row!))
+  }
+  return readOne(tx, row!)
 }
 
 // The account is locked first, so that of two calls with the same idempotency key the second sees the first one's entry.
@@ -142,13 +174,27 @@ async function takeAway(tx: Tx, accountId: string, amount: bigint): Promise<bool
   return changed > 0
 }
 
-function readAccount(row: Row): Account {
-  return {
+async function readOne(tx: Tx, row: Row): Promise<Account> {
+  return (await readAccounts(tx, [row]))[0]!
+}
+
+async function readAccounts(tx: Tx, rows: readonly Row[]): Promise<readonly Account[]> {
+  const states = await readStates(tx, rows.map(budgetedOf))
+  return rows.map(row => ({
     id: text(row.id),
     name: text(row.name),
     status: text(row.status) as AccountStatus,
     balance: { available: big(row.available), held: big(row.held), spent: big(row.spent), owed: big(row.owed) },
+    spentThisMonth: spentThisMonth(row, tx.now()),
+    budgets: parseBudgets(text(row.budgets)),
+    budgetStates: states.get(text(row.id)) ?? [],
+    lowBalance: bigOrNull(row.low_balance),
     version: int(row.version),
     createdAt: int(row.created_at),
-  }
+  }))
+}
+
+function budgetedOf(row: Row) {
+  const [id, name, budgets] = [text(row.id), text(row.name), parseBudgets(text(row.budgets))]
+  return { id, name, budgets, spent: big(row.spent), held: big(row.held) }
 }

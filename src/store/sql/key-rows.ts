@@ -1,24 +1,38 @@
 // Reads keys with their secrets from SQL: one statement for the keys, one for the secrets of all of them.
-import type { AuthenticatedKey, Key, KeyWithSecrets, Scope, Secret } from '../../domain/key.ts'
+import {
+  type AuthenticatedKey,
+  dayOf,
+  type Key,
+  type KeyUse,
+  type KeyWithSecrets,
+  type Scope,
+  type Secret,
+} from '../../domain/key.ts'
 import type { Tags } from '../../domain/tags.ts'
+import { parseBudgets } from '../billing/budgets.ts'
 import type { KeyFilter, Paged } from '../contract/operator.ts'
+import { readStates, spentThisMonth } from './budgets.ts'
 import { type Conditions, containing } from './conditions.ts'
 import { searchNewest } from './search.ts'
-import { bigOrNull, int, intOrNull, type Row, type Sql, type Tx, text } from './sql.ts'
+import { big, bigOrNull, int, intOrNull, numbered, type Row, type Sql, type Tx, text } from './sql.ts'
 
 const KEY_COLUMNS = `k.id, k.account_id, k.name, k.version, k.scopes, k.ip_allowlist, k.rpm_limit, k.daily_limit, k.credit_limit,
   k.max_concurrent, k.created_at, k.expires_at, k.expired_at, k.revoked_at, k.allowed_models, k.tags,
   (SELECT MAX(s.last_used_at) FROM secret s WHERE s.key_id = k.id) AS last_used_at`
 
+// What only reports need.
+const REPORTED_COLUMNS = `${KEY_COLUMNS}, k.budgets`
+const USE_COLUMNS = 'b.spent, b.held, b.day, b.day_count, b.month, b.month_base'
+
 export async function readKeyById(tx: Tx, id: string): Promise<KeyWithSecrets | undefined> {
-  const row = await tx.get(`SELECT ${KEY_COLUMNS} FROM api_key k WHERE k.id = $1`, [id])
+  const row = await tx.get(`SELECT ${REPORTED_COLUMNS} FROM api_key k WHERE k.id = $1`, [id])
   return row === undefined ? undefined : (await withSecrets(tx, [row]))[0]
 }
 
 export async function listKeys(tx: Tx, filter: KeyFilter): Promise<Paged<KeyWithSecrets>> {
   const rows = await searchNewest(
     {
-      columns: KEY_COLUMNS,
+      columns: REPORTED_COLUMNS,
       table: 'api_key k',
       id: 'k.id',
       after: filter.after,
@@ -84,6 +98,7 @@ async function withSecrets(tx: Tx, rows: readonly Row[]): Promise<readonly KeyWi
     [tx.now(), ...rows.map(row => text(row.id))],
   )
   const byKey = Map.groupBy(secrets, secret => text(secret.key_id))
+  const uses = await readUses(tx, rows)
 
   return rows.map(row => {
     const own = byKey.get(text(row.id)) ?? []
@@ -91,11 +106,44 @@ async function withSecrets(tx: Tx, rows: readonly Row[]): Promise<readonly KeyWi
     const current = own.find(secret => secret.grace_expires_at === null)
     return {
       ...readKey(row),
+      budgets: parseBudgets(text(row.budgets)),
+      use: uses.get(text(row.id)) ?? UNUSED,
       prefix: text(current?.prefix),
       last4: text(current?.last4),
       previous: own.filter(secret => secret.grace_expires_at !== null).map(readSecret),
     }
   })
+}
+
+async function readUses(tx: Tx, rows: readonly Row[]): Promise<ReadonlyMap<string, KeyUse>> {
+  const ids = rows.map(row => text(row.id))
+  const balances = await tx.all(
+    `SELECT b.key_id AS id, ${USE_COLUMNS} FROM key_balance_now b WHERE b.key_id IN (${numbered(ids)})`,
+    ids,
+  )
+  const byId = new Map(rows.map(row => [text(row.id), row]))
+  const states = await readStates(
+    tx,
+    balances.map(({ id, spent, held }) => {
+      const row = byId.get(text(id))
+      const budgets = parseBudgets(text(row?.budgets))
+      return { id: text(id), name: text(row?.name), budgets, spent: big(spent), held: big(held) }
+    }),
+  )
+  return new Map(balances.map(row => [text(row.id), readUse(row, tx.now(), states.get(text(row.id)) ?? [])]))
+}
+
+const UNUSED: KeyUse = { spent: 0n, held: 0n, spentThisMonth: 0n, requestsToday: 0, budgetStates: [] }
+
+function readUse(row: Row, now: number, budgetStates: KeyUse['budgetStates']): KeyUse {
+  const [spent, held] = [big(row.spent), big(row.held)]
+  return {
+    spent,
+    held,
+    spentThisMonth: spentThisMonth(row, now),
+    requestsToday: int(row.day) >= dayOf(now) ? int(row.day_count) : 0,
+    budgetStates,
+  }
 }
 
 function readSecret(row: Row): Secret {

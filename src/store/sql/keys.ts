@@ -1,8 +1,18 @@
 // Keys and their secrets in SQL. Every change locks the key's row, increments its version and leaves an event, all in one
 // transaction, so that the next reservation detects any stale cache.
-import { DAY_MS, dayOf, GRACE_MS, type KeyControls, keyStatus, SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
+import { type Budget, writeBudgets } from '../../domain/budget.ts'
+import {
+  DAY_MS,
+  dayOf,
+  GRACE_MS,
+  type KeyControls,
+  type KeyWithSecrets,
+  keyStatus,
+  SECRETS_IN_GRACE_MAX,
+} from '../../domain/key.ts'
 import { writeTags } from '../../domain/tags.ts'
 import type { Actor, Keys, NewKey, NewSecret } from '../contract/operator.ts'
+import { dropOldWindows, emitPassed, setWindows } from './budgets.ts'
 import { appendEvent, SYSTEM } from './events.ts'
 import { announceExpiries, emitCreated, emitGraceEnded, emitRevoked, emitRotated } from './key-events.ts'
 import { listKeys, readKeyById } from './key-rows.ts'
@@ -24,6 +34,7 @@ export function sqlKeys(sql: Sql): Keys {
         if (key?.revokedAt !== null) return 'revoked'
         if (basedOn !== undefined && basedOn !== key.version) return 'changed'
         if (await change(tx, id, patch)) await record(tx, id, actor, 'key.update', patch)
+        if (patch.budgets !== undefined) await changeBudgets(tx, key, patch.budgets)
         return readKeyById(tx, id)
       }),
 
@@ -70,6 +81,7 @@ export function sqlKeys(sql: Sql): Keys {
     markEnds: () =>
       sql.transaction(async tx => {
         await announceExpiries(tx)
+        await dropOldWindows(tx)
         return writeEnds(tx)
       }),
   }
@@ -127,6 +139,13 @@ async function lock(tx: Tx, id: string): Promise<boolean> {
   return true
 }
 
+async function changeBudgets(tx: Tx, key: KeyWithSecrets, budgets: readonly Budget[]): Promise<void> {
+  const { id, name, accountId, use } = key
+  const subject = { object: 'key', id, accountId } as const
+  await setWindows(tx, subject, key.budgets, budgets)
+  await emitPassed(tx, subject, { id, name, budgets, spent: use.spent, held: use.held })
+}
+
 async function change(tx: Tx, id: string, patch: Partial<KeyControls>): Promise<boolean> {
   const columns = columnsOf(patch)
   if (columns.length === 0) return false
@@ -164,6 +183,7 @@ function columnsOf(controls: Partial<KeyControls>): readonly (readonly [string, 
     ['allowed_models', controls.allowedModels && JSON.stringify(controls.allowedModels)],
     ['tags', controls.tags && writeTags(controls.tags)],
     ['expires_at', controls.expiresAt],
+    ['budgets', controls.budgets && writeBudgets(controls.budgets)],
     // A new expiry means that the key is valid again.
     ['expired_at', controls.expiresAt === undefined ? undefined : null],
     ['expiry_announced', controls.expiresAt === undefined ? undefined : null],

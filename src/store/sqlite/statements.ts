@@ -1,7 +1,7 @@
 // The billing statements on SQLite, prepared once. Values are bound by position, which is the fastest way.
 import type { StatementSync } from 'node:sqlite'
 import { HOUR_MS } from '../../domain/usage.ts'
-import { ACCOUNT_COLUMNS, KEY_COLUMNS, RECORD_COLUMNS } from '../billing/records.ts'
+import { ACCOUNT_COLUMNS, KEY_COLUMNS, RECORD_COLUMNS, WINDOW_COLUMNS } from '../billing/records.ts'
 import type { ClosedRow, OpenedRow } from '../billing/transitions.ts'
 import { compile, inBill, inRow, sqliteValues } from '../billing/usage-binders.ts'
 import { CLOSED_COLUMNS, namesOf, OPENED_COLUMNS, REPLACED_COLUMNS, SETTLED_COLUMNS } from '../billing/usage-columns.ts'
@@ -25,9 +25,12 @@ export function billingStatements({ db }: SqliteSql) {
     account: prepare(`SELECT ${ACCOUNT_COLUMNS} FROM account WHERE id = ?`),
     key: prepare(`SELECT ${KEY_COLUMNS} FROM api_key k JOIN key_balance b ON b.key_id = k.id WHERE k.id = ?`),
     append: prepare(
-      `INSERT INTO balance_journal (account_id, key_id, available, held, spent, owed, key_spent, key_held, day, day_count)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO balance_journal (account_id, key_id, available, held, spent, owed, key_spent, key_held, day, day_count,
+         month, month_base, key_month, key_month_base)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
+    window: prepare(`SELECT ${WINDOW_COLUMNS} FROM budget_window WHERE subject = ? AND period = ? AND began = ?`),
+    appendWindow: prepare(`INSERT INTO budget_journal (${WINDOW_COLUMNS}) VALUES (?, ?, ?, ?, ?)`),
     // Changes when another connection has written to the file.
     dataVersion: prepare('PRAGMA data_version'),
     totalChanges: prepare('SELECT total_changes() AS n'),

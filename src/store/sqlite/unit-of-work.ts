@@ -42,6 +42,8 @@ export function openUnitOfWork(
     },
     account: records.account,
     key: records.key,
+    window: records.window,
+    openWindow: records.openWindow,
     row: requestId => open.recall(requestId) ?? readRow(run, requestId),
     // One process owns the file: any other owner of an open row is dead.
     abandoned: live => abandonedRows(run, owner, new Set(live)),

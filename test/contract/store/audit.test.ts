@@ -42,7 +42,7 @@ const PLANTS: readonly (readonly [what: string, statement: string, invariants: r
   ['a price without its version', "UPDATE usage SET price_version = NULL WHERE request_id = 'paid'", ['prices']],
   ['a top-up that takes credits', "UPDATE ledger SET kind = 'topup' WHERE kind = 'adjustment'", ['signs']],
   ['an adjustment that gives credits', "UPDATE ledger SET kind = 'adjustment' WHERE kind = 'topup'", ['signs']],
-  ['an account that has spent less than its rows', 'UPDATE account SET spent = spent - 1', ['I1', 'I13']],
+  ['an account that has spent less than its rows', 'UPDATE account SET spent = spent - 1', ['I1', 'I13', 'budgets']],
   [
     'a request that was corrected twice',
     `UPDATE ledger SET amount = amount - 1 WHERE kind = 'correction';

@@ -47,6 +47,9 @@ test('introspection reports every field of the key, up to date', async t => {
       scopes: ['models.read'],
       ip_allowlist,
       balance: { currency: 'credits', remaining: '97.5', held: '0', owed: '0' },
+      spent: '0',
+      spent_this_month: '0',
+      budgets: [],
       account: { id: key.accountId, name: 'test', status: 'active' },
       expires_at,
     })

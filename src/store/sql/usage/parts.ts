@@ -2,7 +2,7 @@
 // the rows. Together they are exactly the rows of that span, including dropped ones.
 import { DAY_HOURS, HOUR_MS, hourOf } from '../../../domain/usage.ts'
 import { type Conditions, conditions } from '../conditions.ts'
-import { int, type Sql } from '../sql.ts'
+import { int, type Tx } from '../sql.ts'
 import { addTimeRange, type IdRange, idRange } from '../time-order.ts'
 import { type Dimension, ROW_DIMENSIONS, ROW_SUMMANDS, type SUM_COLUMNS } from './hour-columns.ts'
 import { WITHOUT_TOTALS } from './hour-totals.ts'
@@ -28,7 +28,7 @@ export type Source = {
 
 // Of an hour whose rows were dropped only the whole is known: a span that cuts one is extended to its edge, so that no request is
 // silently left out.
-export async function widened<S extends Span>(span: S, sql: Sql): Promise<S> {
+export async function widened<S extends Span>(span: S, sql: Tx): Promise<S> {
   const { from, to } = span
   if (from !== undefined && to !== undefined && from >= to) return span
   const cut = [from, to].filter(edge => edge !== undefined && edge % HOUR_MS !== 0).map(edge => hourOf(edge ?? 0))
@@ -46,7 +46,7 @@ export async function widened<S extends Span>(span: S, sql: Sql): Promise<S> {
 }
 
 // Oldest first.
-export async function partsOf(span: Span, sql: Sql): Promise<readonly Part[]> {
+export async function partsOf(span: Span, sql: Tx): Promise<readonly Part[]> {
   const claimed = await sql.get('SELECT MIN(hour) AS first, MAX(hour) AS last FROM usage_rolled')
   if (claimed?.first == null) return [{ of: 'row', ...span }]
   const first = Math.max(
@@ -63,7 +63,7 @@ export async function partsOf(span: Span, sql: Sql): Promise<readonly Part[]> {
   ])
 }
 
-async function whatIsTrue(first: number, end: number, sql: Sql) {
+async function whatIsTrue(first: number, end: number, sql: Tx) {
   const untrue = await sql.all(
     'SELECT hour, dropped FROM usage_rolled WHERE mark <> rolled_mark AND hour >= $1 AND hour < $2',
     [first, end],
@@ -143,7 +143,7 @@ export function inHours(parts: readonly Part[]): readonly Part[] {
 }
 
 // For sums by time alone: fewer rows than even days have. The hour's sums, while its totals are missing.
-export async function inTotals(parts: readonly Part[], sql: Sql): Promise<readonly Part[]> {
+export async function inTotals(parts: readonly Part[], sql: Tx): Promise<readonly Part[]> {
   const ends = parts
     .filter(part => part.of !== 'row')
     .map(({ from = 0, to = 0 }) => [hourOf(from), hourOf(to)] as const)

@@ -4,7 +4,7 @@ import type { Nano } from '../../../domain/credits.ts'
 import { DAY_MS } from '../../../domain/key.ts'
 import { HOUR_MS } from '../../../domain/usage.ts'
 import type { SummaryGroup, SummaryRow, UsageSpan } from '../../contract/operator.ts'
-import { big, int, type Row, type Sql, text } from '../sql.ts'
+import { big, int, type Row, type Tx, text } from '../sql.ts'
 import { type Dimension, ERROR_OUTCOMES } from './hour-columns.ts'
 import { inHours, inTotals, type Part, partsOf, type Source, sourceOf, widened } from './parts.ts'
 import { narrow } from './reach.ts'
@@ -23,7 +23,7 @@ const DIMENSION_OF: Readonly<Partial<Record<SummaryGroup, Dimension>>> = {
 export type Sums = { requests: number; errors: number; promptTokens: number; completionTokens: number; cost: Nano }
 
 // Times newest first, everything else by cost, highest first.
-export async function summarise(filter: UsageSpan, groupBy: SummaryGroup, sql: Sql): Promise<readonly SummaryRow[]> {
+export async function summarise(filter: UsageSpan, groupBy: SummaryGroup, sql: Tx): Promise<readonly SummaryRow[]> {
   const parts = await partsOf(await widened(filter, sql), sql)
   const grain = groupBy === 'day' || groupBy === 'hour' ? groupBy : undefined
   const groups =
@@ -36,12 +36,18 @@ export async function summarise(filter: UsageSpan, groupBy: SummaryGroup, sql: S
 }
 
 // What each account spent in a span.
-export async function spentByAccount(span: UsageSpan, sql: Sql): Promise<ReadonlyMap<string, Nano>> {
+export async function spentByAccount(span: UsageSpan, sql: Tx): Promise<ReadonlyMap<string, Nano>> {
   const groups = await sumsBy(span, await partsOf(span, sql), 'account', sql)
   return new Map([...groups].map(([id, sums]) => [id, sums.cost]))
 }
 
-async function sumsBy(filter: UsageSpan, parts: readonly Part[], groupBy: SummaryGroup, sql: Sql) {
+// What a key or an account spent in a span of whole hours.
+export async function spentIn(span: UsageSpan, of: 'key' | 'account', sql: Tx): Promise<Nano> {
+  const groups = await sumsBy(span, await partsOf(span, sql), of, sql)
+  return total(groups.values()).cost
+}
+
+async function sumsBy(filter: UsageSpan, parts: readonly Part[], groupBy: SummaryGroup, sql: Tx) {
   const groups = new Map<string, Sums>()
   for (const part of parts) {
     const source = sourceOf(part)
@@ -52,13 +58,13 @@ async function sumsBy(filter: UsageSpan, parts: readonly Part[], groupBy: Summar
   return groups
 }
 
-function groupOf(groupBy: SummaryGroup, source: Source, sql: Sql): string {
+function groupOf(groupBy: SummaryGroup, source: Source, sql: Tx): string {
   const dimension = DIMENSION_OF[groupBy]
   return dimension === undefined ? tagGroup(groupBy.slice('tag:'.length), source, sql) : source.dimension(dimension)
 }
 
 // The newest groups, at most GROUPS_MAX of them in full; where there are more, also some that may be incomplete.
-export async function series(filter: UsageSpan, parts: readonly Part[], grain: 'hour' | 'day', sql: Sql) {
+export async function series(filter: UsageSpan, parts: readonly Part[], grain: 'hour' | 'day', sql: Tx) {
   const groups = new Map<string, Sums>()
   const inTime = isOfTimeAlone(filter) ? await inTotals(parts, sql) : parts
   for (const part of [...(grain === 'hour' ? inHours(inTime) : inTime)].reverse()) {
@@ -76,7 +82,7 @@ function isOfTimeAlone({ keyId, accountId, model, provider, tags }: UsageSpan): 
   return [keyId, accountId, model, provider, tags].every(asked => asked === undefined)
 }
 
-function groupsOf(filter: UsageSpan, source: Source, group: string, sql: Sql, order = ''): Promise<readonly Row[]> {
+function groupsOf(filter: UsageSpan, source: Source, group: string, sql: Tx, order = ''): Promise<readonly Row[]> {
   narrowSource(filter, source, sql)
   return sql.all(
     `SELECT ${group} AS grp, ${sumsOf(source)} FROM ${source.table} ${source.asked.where()} GROUP BY 1${order}`,
@@ -92,7 +98,7 @@ export function sumsOf({ summand, dimension }: Source): string {
 }
 
 // Chats unless the endpoint says otherwise.
-export function narrowSource(filter: UsageSpan, { asked, dimension, ids }: Source, sql: Sql): void {
+export function narrowSource(filter: UsageSpan, { asked, dimension, ids }: Source, sql: Tx): void {
   if (ids !== undefined) addRowsOfKey(asked, filter.keyId, ids, sql)
   narrow(asked, filter, {
     model: `${dimension('model')} = ?`,

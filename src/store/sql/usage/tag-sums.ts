@@ -4,7 +4,7 @@ import { type Tags, writeTags } from '../../../domain/tags.ts'
 import { HOUR_MS } from '../../../domain/usage.ts'
 import { OTHER_VALUES, type TagPair } from '../../contract/operator.ts'
 import { type Conditions, conditions } from '../conditions.ts'
-import { int, type Sql, text } from '../sql.ts'
+import { int, type Tx, text } from '../sql.ts'
 import { addTimeRange } from '../time-order.ts'
 import type { Source } from './parts.ts'
 
@@ -26,7 +26,7 @@ export function crowdedKeys(where: string): string {
 }
 
 // The tags of the shared entry, for each such key.
-export async function sharedTags(from: number, to: number, sql: Sql): Promise<ReadonlyMap<string, string>> {
+export async function sharedTags(from: number, to: number, sql: Tx): Promise<ReadonlyMap<string, string>> {
   const asked = conditions()
   addTimeRange(asked, from, to)
   const keys = await sql.all(crowdedKeys(asked.where()), asked.params)
@@ -36,7 +36,7 @@ export async function sharedTags(from: number, to: number, sql: Sql): Promise<Re
 }
 
 // Those that every row with tags has: of the tags of one row, those that no other row lacks.
-async function tagsOfAll(keyId: string, from: number, to: number, sql: Sql): Promise<Tags> {
+async function tagsOfAll(keyId: string, from: number, to: number, sql: Tx): Promise<Tags> {
   const ofKey = () => {
     const asked = conditions()
     addTimeRange(asked, from, to)
@@ -77,7 +77,7 @@ export function addTags(asked: Conditions, tags: readonly TagPair[] | undefined,
 
 // The value of a tag, for a group of a summary; empty if there is none. Rows that are not summed yet are counted like those that
 // are: a key with too many values in an hour has none of them listed.
-export function tagGroup(name: string, { table, asked }: Pick<Source, 'table' | 'asked'>, sql: Sql): string {
+export function tagGroup(name: string, { table, asked }: Pick<Source, 'table' | 'asked'>, sql: Tx): string {
   const value = `(NULLIF(tags, '')${sql.jsonCast} ->> CAST(${asked.param(name)} AS TEXT))`
   if (table !== 'usage') return `COALESCE(${value}, CASE WHEN ${HAS_OTHERS} THEN '${OTHER_VALUES}' ELSE '' END)`
   const crowded = `SELECT key_id, ${HOUR} FROM usage ${asked.where() || 'WHERE true'} AND tags IS NOT NULL GROUP BY 1, 2
