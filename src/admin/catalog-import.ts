@@ -2,9 +2,9 @@
 // and saves all of it or nothing.
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { type WrittenRates, writePrices } from '../domain/catalog.ts'
+import { type Target, type WrittenRates, writeCost, writePrices } from '../domain/catalog.ts'
 import { type Factor, parseFactor } from '../domain/dollars.ts'
-import { documentOf } from '../domain/list-model.ts'
+import { documentOf, type IMPORT_COSTS, type ModelDocument } from '../domain/list-model.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type ListedModel, type PriceList, priceListOf } from '../lib/price-list.ts'
@@ -27,6 +27,8 @@ export type ImportOrder = {
   readonly upstream_prefix?: string
   readonly context_length?: number
   readonly max_output_tokens?: number
+  // The operator's cost of a target, as the list has it: only where none is stated, always, or never.
+  readonly costs?: (typeof IMPORT_COSTS)[number]
   readonly dry_run?: boolean
 }
 
@@ -35,6 +37,9 @@ export type ImportedModel = {
   readonly change: 'new' | 'changed' | 'same' | 'skipped'
   readonly before: WrittenRates | null
   readonly after: WrittenRates | null
+  // Of the target that serves it.
+  readonly cost_before: WrittenRates | null
+  readonly cost_after: WrittenRates | null
   readonly notes: readonly string[]
 }
 export type ImportObject = {
@@ -108,33 +113,78 @@ function weighOne(listed: ListedModel, { order, names, served }: Known, needs: C
   const there = served.get(`${provider} ${upstreamPrefix}${listed.id}`)
   const alias = prefix === '' || listed.id.includes('/') || names.has(listed.id) ? [] : [listed.id]
   try {
-    const wanted = { ...document, aliases: alias }
+    const wanted = { ...document, targets: targetsOf(document, order), aliases: alias }
     const model = { ...needs.reader.model(wanted, order.providers, order.markup), newPriceVersion: needs.newId() }
+    if (there !== undefined) return weighAgain(listed, { order, there, document, model })
+    if (names.has(model.id)) return skipped(model.id, 'another model has this id; use a different prefix')
+    for (const name of [model.id, ...alias]) names.add(name)
+    const cost_after = costOf(model.targets[0])
     const after = writePrices(model.prices)
-    const { notes } = listed
-    if (there === undefined) {
-      if (names.has(model.id)) return skipped(model.id, 'another model has this id; use a different prefix')
-      for (const name of [model.id, ...alias]) names.add(name)
-      const said = { model: model.id, change: 'new' as const, before: null, after, notes }
-      return { said, save: { model, entered: JSON.stringify(wanted), active: true, basedOn: null } }
-    }
-    const before = writePrices(there.model.prices)
-    const said = { model: there.model.id, change: 'changed' as const, before, after, notes }
-    if (isDeepStrictEqual(before, after)) return { said: { ...said, change: 'same' } }
-    if (there.provisioned) {
-      return { said: { ...said, change: 'skipped', notes: [...notes, 'declared in the configuration file'] } }
-    }
-    const entered = JSON.stringify(merged(there.entered, { pricing: document.pricing }))
-    const repriced = { ...there.model, prices: model.prices, newPriceVersion: model.newPriceVersion }
-    return { said, save: { model: withoutOrigin(repriced), entered, active: there.active, basedOn: there.version } }
+    const said = { model: model.id, change: 'new' as const, before: null, after, cost_before: null, cost_after }
+    const save = { model, entered: JSON.stringify(wanted), active: true, basedOn: null }
+    return { said: { ...said, notes: listed.notes }, save }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return skipped(prefix + listed.id, error.message)
   }
 }
 
+type Imported = ModelSave['model']
+type Again = {
+  readonly order: Order
+  readonly there: ModelEntry
+  readonly document: ModelDocument
+  readonly model: Imported
+}
+
+// A model of the catalog gets the list's price. The cost of its target is the operator's own once it is stated.
+function weighAgain(listed: ListedModel, { order, there, document, model }: Again): Weighed {
+  const [given] = document.targets
+  const isServing = (target: Named) => target.provider === given.provider && target.model === given.model
+  const cost_before = costOf(there.model.targets.find(isServing))
+  const listedCost = costOf(model.targets[0])
+  const isFilled = listedCost !== null && (cost_before === null || order.costs === 'replace')
+  const cost_after = isFilled ? listedCost : cost_before
+  const differs = listedCost !== null && !isFilled && !isDeepStrictEqual(cost_before, listedCost)
+  const notes = differs ? [...listed.notes, 'its stated cost differs from the list and is kept'] : listed.notes
+  const [before, after] = [writePrices(there.model.prices), writePrices(model.prices)]
+  const said = { model: there.model.id, change: 'changed' as const, before, after, cost_before, cost_after, notes }
+  if (isDeepStrictEqual([before, cost_before], [after, cost_after])) return { said: { ...said, change: 'same' } }
+  if (there.provisioned)
+    return { said: { ...said, change: 'skipped', notes: [...notes, 'declared in the configuration file'] } }
+
+  const cost = isFilled ? model.targets[0]?.cost : undefined
+  const withCost = <T extends Named>(targets: readonly T[], value: unknown): readonly T[] =>
+    cost === undefined ? targets : targets.map(each => (isServing(each) ? { ...each, cost: value } : each))
+  const { targets: entered = [] } = JSON.parse(there.entered ?? '{}') as { readonly targets?: readonly Named[] }
+  const changed = merged(there.entered, { pricing: document.pricing, targets: withCost(entered, given.cost) })
+  const targets = withCost(there.model.targets, cost)
+  const repriced = { ...there.model, targets, prices: model.prices, newPriceVersion: model.newPriceVersion }
+  return {
+    said,
+    save: {
+      model: withoutOrigin(repriced),
+      entered: JSON.stringify(changed),
+      active: there.active,
+      basedOn: there.version,
+    },
+  }
+}
+
+type Named = { readonly provider: string; readonly model: string }
+
+function targetsOf({ targets: [target] }: ModelDocument, { costs }: Order): readonly Named[] {
+  const { cost: _, ...named } = target
+  return [costs === 'keep' ? named : target]
+}
+
+function costOf(target: Target | undefined): WrittenRates | null {
+  return target?.cost === undefined ? null : writeCost(target.cost)
+}
+
 function skipped(model: string, why: string): Weighed {
-  return { said: { model, change: 'skipped', before: null, after: null, notes: [why] } }
+  const unknown = { before: null, after: null, cost_before: null, cost_after: null }
+  return { said: { model, change: 'skipped', ...unknown, notes: [why] } }
 }
 
 function withoutOrigin<T extends { createdAt: number; priceVersion: string }>(

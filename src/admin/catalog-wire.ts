@@ -1,6 +1,14 @@
 // Providers and models as operators see them, with the names of the configuration file. Of credentials only their ids and last
 // four characters.
-import { type Credential, type EnteredRates, type Provider, typeOf, writeCost, writePrices } from '../domain/catalog.ts'
+import {
+  type Credential,
+  type EnteredRates,
+  type Provider,
+  type Target,
+  typeOf,
+  writeCost,
+  writePrices,
+} from '../domain/catalog.ts'
 import { fetchesMedia } from '../domain/remote-media.ts'
 import type { CredentialView, TargetView } from '../domain/routing.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
@@ -61,6 +69,7 @@ export function providerObject(entry: ProviderEntry, declared: readonly Credenti
 
 export function modelObject(entry: ModelEntry) {
   const { model, entered } = entry
+  const before = entered === null ? undefined : (JSON.parse(entered) as EnteredPrices)
   return {
     object: 'model' as const,
     id: model.id,
@@ -80,16 +89,27 @@ export function modelObject(entry: ModelEntry) {
     strategy: model.strategy,
     pricing: writePrices(model.prices),
     price_version: model.priceVersion,
-    entered_pricing: entered === null ? null : ((JSON.parse(entered) as Document).pricing as EnteredRates),
+    entered_pricing: before?.pricing ?? null,
     targets: model.targets.map(({ cost, ...target }) => ({
       ...target,
       cost: cost === undefined ? null : writeCost(cost),
+      entered_cost: before?.targets?.find(each => isSameTarget(each, target))?.cost ?? null,
     })),
     status: entry.active ? ('active' as const) : ('inactive' as const),
     provisioned: entry.provisioned,
     version: entry.version,
     created_at: isoTime(entry.createdAt),
   }
+}
+
+// Of an operator's input, its amounts in US dollars.
+type EnteredPrices = {
+  readonly pricing?: EnteredRates
+  readonly targets?: readonly (Pick<Target, 'provider' | 'model'> & { readonly cost?: EnteredRates })[]
+}
+
+function isSameTarget(a: Pick<Target, 'provider' | 'model'>, b: Pick<Target, 'provider' | 'model'>): boolean {
+  return a.provider === b.provider && a.model === b.model
 }
 
 export function healthObject(provider: string, { targets, credentials }: ProviderHealth) {

@@ -142,11 +142,19 @@ export function cell(value: unknown): Cell {
     : value.map(each => (typeof each === 'object' ? pairs(each) : String(each))).join(', ')
 }
 
-// Formats an object as `prompt=0.1 completion=0.2`.
+// Formats an object as `prompt=0.1 completion=0.2`, what is inside of it in brackets. Amounts as entered are left out: those in
+// force are next to them.
 function pairs(object: object | null): string {
-  const shown = Object.entries(object ?? {}).filter(([name, value]) => name !== 'object' && value !== null)
-  const text = shown.map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`)
+  const isShown = (name: string) => name !== 'object' && !name.startsWith('entered_')
+  const shown = Object.entries(object ?? {}).filter(([name, value]) => isShown(name) && value !== null)
+  const text = shown.map(([name, value]) => `${name}=${typeof value === 'object' ? `[${nested(value)}]` : value}`)
   return text.length === 0 ? '-' : text.join(' ')
+}
+
+function nested(value: object): string {
+  return Array.isArray(value)
+    ? value.map(each => (typeof each === 'object' ? pairs(each) : String(each))).join('; ')
+    : pairs(value)
 }
 
 function jsonOrText(text: string): unknown {

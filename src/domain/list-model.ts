@@ -1,6 +1,7 @@
 // Converts a model of the price list to the form of the configuration file: floats per million tokens become exact decimals per
 // token, once, through their shortest decimal representation.
 import type { ListedModel } from '../lib/price-list.ts'
+import type { EnteredRates } from './catalog.ts'
 import { ceilDiv, formatPrice, type Pico } from './credits.ts'
 
 export type ListedAs = {
@@ -16,9 +17,13 @@ export type ListedAs = {
 
 export type ModelDocument = Readonly<Record<string, unknown>> & {
   readonly id: string
-  readonly pricing: Readonly<Record<string, string>>
-  readonly targets: readonly { readonly provider: string; readonly model: string }[]
+  readonly pricing: EnteredRates
+  // With the list's price as the operator's cost.
+  readonly targets: readonly [{ readonly provider: string; readonly model: string; readonly cost: EnteredRates }]
 }
+
+// What an import does to the operator's cost of targets.
+export const IMPORT_COSTS = ['fill', 'replace', 'keep'] as const
 
 // The document, or the reason why there is none.
 export function documentOf(listed: ListedModel, how: ListedAs): ModelDocument | string {
@@ -30,6 +35,7 @@ export function documentOf(listed: ListedModel, how: ListedAs): ModelDocument | 
   const isBounded = facts !== undefined && facts.maxOutputTokens === null
   const maxOutputTokens = isBounded ? contextLength : (facts?.maxOutputTokens ?? how.maxOutputTokens)
   if (maxOutputTokens === undefined) return 'the maximum number of output tokens is unknown; specify one'
+  const pricing = pricingOf(listed)
   return {
     id: how.prefix + listed.id,
     name: listed.name,
@@ -37,8 +43,8 @@ export function documentOf(listed: ListedModel, how: ListedAs): ModelDocument | 
     context_length: contextLength,
     max_output_tokens: Math.min(maxOutputTokens, contextLength),
     ...(facts?.hiddenReasoning ? { hidden_reasoning: true } : {}),
-    pricing: pricingOf(listed),
-    targets: [{ provider: how.provider, model: how.upstreamPrefix + listed.id }],
+    pricing,
+    targets: [{ provider: how.provider, model: how.upstreamPrefix + listed.id, cost: pricing }],
   }
 }
 
@@ -56,14 +62,21 @@ export function perToken(dollarsPerMillion: number): string {
 
 const DESCRIPTION_MAX = 2000
 
+function pricingOf({ dollars, tiers }: ListedModel): EnteredRates {
+  const longer = tiers.map(tier => ({ above_prompt_tokens: tier.abovePromptTokens, ...ratesOf(tier.dollars) }))
+  return { ...ratesOf(dollars), ...(longer.length === 0 ? {} : { tiers: longer }) }
+}
+
 // Reasoning is output: where it has its own price, the higher of the two is used.
-function pricingOf({ dollars }: ListedModel): Readonly<Record<string, string>> {
-  const { input = 0, output = 0, output_reasoning = 0, cache_read, cache_write } = dollars
+function ratesOf(dollars: ListedModel['dollars']): EnteredRates {
+  const { input = 0, output = 0, output_reasoning = 0, cache_read, cache_write, cache_write_1h } = dollars
+  const { input_image, input_audio } = dollars
+  const stated = { input_cache_read: cache_read, input_cache_write: cache_write, input_cache_write_1h: cache_write_1h }
+  const others = Object.entries({ ...stated, image: input_image, audio: input_audio })
   return {
     prompt: perToken(input),
     completion: perToken(Math.max(output, output_reasoning)),
-    ...(cache_read === undefined ? {} : { input_cache_read: perToken(cache_read) }),
-    ...(cache_write === undefined ? {} : { input_cache_write: perToken(cache_write) }),
+    ...Object.fromEntries(others.flatMap(([name, price]) => (price === undefined ? [] : [[name, perToken(price)]]))),
   }
 }
 

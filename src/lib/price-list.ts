@@ -11,14 +11,28 @@ export type ListedModel = {
   readonly description: string
   readonly contextLength: number | undefined
   readonly isDeprecated: boolean
-  // US dollars per million tokens, as in the list. If several apply, the highest.
-  readonly dollars: Readonly<Partial<Record<ListedRate, number>>>
+  // US dollars per million tokens, as in the list. If several apply at different times of the day, the highest.
+  readonly dollars: ListedRates
+  // Of longer prompts, in ascending order.
+  readonly tiers: readonly { readonly abovePromptTokens: number; readonly dollars: ListedRates }[]
   // Notes for readers of these prices.
   readonly notes: readonly string[]
 }
 
-const RATES = ['input', 'output', 'output_reasoning', 'cache_read', 'cache_write'] as const
-type ListedRate = (typeof RATES)[number]
+const RATES = [
+  'input',
+  'output',
+  'output_reasoning',
+  'cache_read',
+  'cache_write',
+  'cache_write_1h',
+  'input_image',
+  'input_audio',
+] as const
+type ListedRates = Readonly<Partial<Record<(typeof RATES)[number], number>>>
+
+// As many as a model may have.
+const TIERS_MAX = 8
 
 // Undefined if the list does not contain the vendor. `now` selects among dated prices.
 export function priceListOf(vendor: string, now: number): PriceList | undefined {
@@ -30,27 +44,47 @@ export function priceListOf(vendor: string, now: number): PriceList | undefined 
 
 function readModel(model: GenaiPrices.ModelInfo, now: number): ListedModel {
   const { prices, notes } = inForce(model.prices, now)
-  const dollars: Partial<Record<ListedRate, number>> = {}
-  let isTiered = false
-  for (const rate of RATES) {
-    const stated = prices.map(each => each[`${rate}_mtok`]).filter(price => price !== undefined)
-    if (stated.some(price => typeof price === 'object')) isTiered = true
-    const all = stated.flatMap(price => (typeof price === 'number' ? [price] : everyTier(price)))
-    if (all.length > 0) dollars[rate] = Math.max(...all)
-  }
+  const starts = startsOf(prices)
+  const isFlattened = starts.length > TIERS_MAX
   return {
     id: model.id,
     name: model.name ?? model.id,
     description: model.description ?? '',
     contextLength: model.context_window,
     isDeprecated: model.deprecated ?? false,
-    dollars,
-    notes: isTiered ? [...notes, 'priced by prompt length; the most expensive tier is used'] : notes,
+    dollars: ratesAt(isFlattened ? 'highest' : 0, prices),
+    tiers: isFlattened ? [] : starts.map(start => ({ abovePromptTokens: start, dollars: ratesAt(start + 1, prices) })),
+    notes: isFlattened ? [...notes, 'priced by prompt length; the most expensive tier is used'] : notes,
   }
 }
 
-function everyTier({ base, tiers }: GenaiPrices.TieredPrices): readonly number[] {
-  return [base, ...tiers.map(tier => tier.price)]
+type Price = GenaiPrices.ModelPrice[string]
+
+// Of a prompt of this many tokens.
+function ratesAt(promptTokens: number | 'highest', prices: readonly GenaiPrices.ModelPrice[]): ListedRates {
+  const rates: Partial<Record<(typeof RATES)[number], number>> = {}
+  for (const rate of RATES) {
+    const all = prices.flatMap(each => rateAt(promptTokens, each[`${rate}_mtok`]))
+    if (all.length > 0) rates[rate] = Math.max(...all)
+  }
+  return rates
+}
+
+function rateAt(promptTokens: number | 'highest', price: Price): readonly number[] {
+  if (price === undefined) return []
+  if (typeof price === 'number') return [price]
+  const { base, tiers } = price
+  if (promptTokens === 'highest') return [base, ...tiers.map(tier => tier.price)]
+  return [tiers.findLast(({ start }) => promptTokens > start)?.price ?? base]
+}
+
+// Where any price changes, in ascending order.
+function startsOf(prices: readonly GenaiPrices.ModelPrice[]): readonly number[] {
+  const tiered = prices
+    .flatMap(each => RATES.map(rate => each[`${rate}_mtok`]))
+    .filter(price => typeof price === 'object')
+  const starts = tiered.flatMap(({ tiers }) => tiers.map(({ start }) => start))
+  return [...new Set(starts)].filter(start => start > 0).sort((a, b) => a - b)
 }
 
 type InForce = { readonly prices: readonly GenaiPrices.ModelPrice[]; readonly notes: readonly string[] }

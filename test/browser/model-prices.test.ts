@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { hasBrowser, openBrowser, SCREENSHOTS, visit } from '../support/browser.ts'
 import { standardConfig, startGateway } from '../support/gateway.ts'
+import type { Loose } from '../support/http-call.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const OWN = {
@@ -40,12 +41,48 @@ test('prices in the dialog have their currency', { skip: !hasBrowser() }, async 
 
   await t.test('saved with another name, its price is unchanged', async () => {
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Renamed')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('dialog').first().waitFor({ state: 'detached' })
+    await save()
 
     const { body } = await gateway.admin('GET', '/models/own/model')
     assert.equal(body.name, 'Renamed')
     assert.deepEqual([body.pricing?.prompt, body.price_version], ['0.00025', made.body.price_version])
+  })
+
+  await t.test('a price tier and a cost are added, kept by another change, and removed', async () => {
+    const field = (name: string) => page.getByRole('textbox', { name, exact: true })
+    await openModel('own/model')
+    await page.getByRole('button', { name: 'Add price tier' }).click()
+    await field('Prompt tokens above').fill('100000')
+    await field('Prompt').nth(1).fill('4')
+    await field('Completion').nth(1).fill('15')
+    await field('Cost, prompt').fill('1.5')
+    await field('Cost, completion').fill('7')
+    await page.screenshot({ path: join(SCREENSHOTS, 'model-prices-tier.png') })
+    await save()
+
+    const added = await gateway.admin<Loose>('GET', '/models/own/model')
+    const tier = (added.body.pricing?.tiers as unknown as Loose[] | undefined)?.[0]
+    assert.deepEqual([tier?.above_prompt_tokens, tier?.prompt, tier?.completion], [100_000, '0.0005', '0.001875'])
+    const [target] = added.body.targets as unknown as Loose[]
+    assert.deepEqual(target?.entered_cost, { prompt: '0.0000015', completion: '0.000007' })
+    // Without markup.
+    assert.equal(target?.cost?.prompt, '0.00015')
+
+    await openModel('own/model')
+    await page.getByText('above 100,000 prompt tokens: prompt 500').waitFor()
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Twice')
+    await page.getByRole('textbox', { name: 'Weight' }).fill('2')
+    await save()
+    const changed = await gateway.admin<Loose>('GET', '/models/own/model')
+    assert.deepEqual([changed.body.pricing, changed.body.price_version], [added.body.pricing, added.body.price_version])
+    const [again] = changed.body.targets as unknown as Loose[]
+    assert.deepEqual([again?.weight, again?.cost], [2, target?.cost])
+
+    await openModel('own/model')
+    await page.getByRole('button', { name: 'Remove tier 1' }).click()
+    await save()
+    const removed = await gateway.admin<Loose>('GET', '/models/own/model')
+    assert.equal(removed.body.pricing?.tiers, undefined)
   })
 
   await t.test('a model of the file: the credits that callers pay, read-only', async () => {
@@ -62,6 +99,11 @@ test('prices in the dialog have their currency', { skip: !hasBrowser() }, async 
     await page.screenshot({ path: join(SCREENSHOTS, 'model-prices-file.png') })
   })
   assert.deepEqual(complaints, [])
+
+  async function save(): Promise<void> {
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').first().waitFor({ state: 'detached' })
+  }
 
   async function openModel(id: string): Promise<void> {
     await open('/models')

@@ -26,7 +26,10 @@ test('each variable gives its provider with models at list price, under unique n
     assert.ok(prices.prompt > 0n && prices.completion > 0n && maxOutputTokens <= contextLength)
   }
   const sonnet = models.find(({ id }) => id === 'anthropic/claude-sonnet-4-5') ?? assert.fail('sonnet is offered')
-  assert.deepEqual([formatPrice(sonnet.prices.prompt), sonnet.aliases], ['0.000006', ['claude-sonnet-4-5']])
+  const { prompt, tiers = [] } = sonnet.prices
+  const offered = [formatPrice(prompt), formatPrice(tiers[0]?.prompt ?? 0n), sonnet.aliases]
+  assert.deepEqual(offered, ['0.000003', '0.000006', ['claude-sonnet-4-5']])
+  assert.deepEqual(sonnet.targets[0]?.cost?.tiers?.length, 1)
 })
 
 test('an empty variable counts as unset, and an invalid key is named without its value', () => {

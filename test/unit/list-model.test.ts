@@ -40,23 +40,45 @@ test('any price of up to six decimals is exact, and no price is rounded down', (
 test("a known model is complete: context, maximum, exact prices, the vendor's name for it", () => {
   const listed = find('openai', 'gpt-4o-mini')
 
+  const pricing = { prompt: '0.00000015', completion: '0.0000006', input_cache_read: '0.000000075' }
   assert.deepEqual(documentOf(listed, { ...AS, upstreamPrefix: 'accounts/' }), {
     id: 'p/gpt-4o-mini',
     name: listed.name,
     description: listed.description,
     context_length: 128_000,
     max_output_tokens: 16_384,
-    pricing: { prompt: '0.00000015', completion: '0.0000006', input_cache_read: '0.000000075' },
-    targets: [{ provider: 'p', model: 'accounts/gpt-4o-mini' }],
+    pricing,
+    targets: [{ provider: 'p', model: 'accounts/gpt-4o-mini', cost: pricing }],
   })
 })
 
-test('of tiers and times of day the most expensive is used, and reported', () => {
-  const tiered = find('google', 'gemini-2.5-pro')
+test('prices by prompt length become tiers, each with all of its prices', () => {
+  assert.deepEqual(pricingOf('google', 'gemini-2.5-pro'), {
+    prompt: '0.00000125',
+    completion: '0.00001',
+    input_cache_read: '0.000000125',
+    tiers: [
+      {
+        above_prompt_tokens: 200_000,
+        prompt: '0.0000025',
+        completion: '0.000015',
+        input_cache_read: '0.00000025',
+      },
+    ],
+  })
+  const claude = pricingOf('anthropic', 'claude-sonnet-4-5')
+  assert.deepEqual([claude.input_cache_write_1h, claude.tiers?.[0]?.input_cache_write_1h], ['0.000006', '0.000012'])
+})
+
+test('prices of audio and images in the prompt are taken', () => {
+  const { prompt, audio } = pricingOf('google', 'gemini-2.5-flash')
+
+  assert.deepEqual([prompt, audio], ['0.0000003', '0.000001'])
+})
+
+test('of prices by time of day the most expensive is used, and reported', () => {
   const hourly = find('deepseek', 'deepseek-chat')
 
-  assert.deepEqual([tiered.dollars.input, tiered.dollars.output], [2.5, 15])
-  assert.match(tiered.notes.join(), /most expensive tier/)
   assert.deepEqual([hourly.dollars.input, hourly.dollars.output], [0.27, 1.1])
   assert.match(hourly.notes.join(), /time of day/)
 })
@@ -82,6 +104,11 @@ test('unknown values are required and never guessed', () => {
 test('an unknown vendor is undefined', () => {
   assert.equal(priceListOf('nobody-at-all', NOW), undefined)
 })
+
+function pricingOf(vendor: string, id: string) {
+  const document = documentOf(find(vendor, id), AS)
+  return typeof document === 'string' ? assert.fail(document) : document.pricing
+}
 
 function find(vendor: string, id: string, now = NOW): ListedModel {
   return priceListOf(vendor, now)?.models.find(model => model.id === id) ?? assert.fail(`${vendor} lists ${id}`)

@@ -58,6 +58,10 @@ export const commands: Readonly<Record<string, Command>> = {
         'upstream-prefix': { value: 'TEXT', about: 'prefix of the upstream model names' },
         context: { value: 'N', about: 'context length of models for which it is unknown' },
         'max-output': { value: 'N', about: 'maximum output tokens of models for which it is unknown' },
+        costs: {
+          value: 'HOW',
+          about: 'list prices as costs of targets: fill where none is stated (default), replace or keep',
+        },
         all: { about: 'also show unchanged and skipped models' },
       },
       takes: [1, 1],
@@ -76,6 +80,7 @@ async function importModels(input: Input): Promise<number> {
     upstream_prefix: input.text('upstream-prefix'),
     context_length: readCount(input, 'context'),
     max_output_tokens: readCount(input, 'max-output'),
+    costs: input.text('costs'),
     dry_run: !input.flag('apply'),
   })
   const answer = await (await openClient(input)).call('POST', '/models/import', order)
@@ -86,8 +91,11 @@ async function importModels(input: Input): Promise<number> {
   const all = answer.data as readonly Json[]
   const shown = all.filter(({ change }) => input.flag('all') || change === 'new' || change === 'changed')
   printTable(
-    ['change', 'model', 'before', 'after', 'notes'],
-    shown.map(({ change, model, before, after, notes }) => [change, model, before, after, notes].map(cell)),
+    ['change', 'model', 'before', 'after', 'cost', 'notes'],
+    shown.map(({ change, model, before, after, cost_before, cost_after, notes }) => {
+      const isSame = JSON.stringify(cost_before) === JSON.stringify(cost_after)
+      return [change, model, before, after, isSame ? null : cost_after, notes].map(cell)
+    }),
   )
   const count = (change: string) => all.filter(each => each.change === change).length
   const counts = ['new', 'changed', 'same', 'skipped'].map(change => `${count(change)} ${change}`).join(', ')

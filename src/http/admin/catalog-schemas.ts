@@ -3,6 +3,7 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
 import { ModelSchema, ProviderSchema, Rates, Secret, Text, TokenCount } from '../../catalog/schema.ts'
 import { MODALITIES, MODEL_TYPES, PROVIDER_APIS, PROVIDER_KINDS } from '../../domain/catalog.ts'
+import { IMPORT_COSTS } from '../../domain/list-model.ts'
 import { STRATEGIES } from '../../domain/routing.ts'
 import { RatesShape } from '../price-shapes.ts'
 import { CHANGE, CREATE_NAMED, endpoint, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
@@ -74,6 +75,7 @@ export const CatalogModelShape = Type.Object({
       priority: Count,
       weight: Count,
       cost: nullable(RatesShape),
+      entered_cost: nullable(Rates),
     }),
   ),
   ...standing,
@@ -123,6 +125,8 @@ export const ImportShape = Type.Object({
       change: Type.Enum(['new', 'changed', 'same', 'skipped']),
       before: nullable(RatesShape),
       after: nullable(RatesShape),
+      cost_before: nullable(RatesShape),
+      cost_after: nullable(RatesShape),
       notes: Texts,
     }),
   ),
@@ -208,6 +212,13 @@ export const CATALOG = {
           upstream_prefix: Type.Optional(Text),
           context_length: Type.Optional(TokenCount),
           max_output_tokens: Type.Optional(TokenCount),
+          costs: Type.Optional(
+            Type.Enum([...IMPORT_COSTS], {
+              default: 'fill',
+              description:
+                "What the list's price does to the `cost` of targets: `fill` sets it where none is stated, `replace` always, `keep` never.",
+            }),
+          ),
           dry_run: Type.Optional(Type.Boolean()),
         },
         strict,

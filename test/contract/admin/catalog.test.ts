@@ -308,8 +308,60 @@ test('the price list is compared first and imported on demand, all at once', asy
   // 0.15 dollars per million, at a hundred credits per dollar, with and without a factor of two.
   assert.deepEqual([was.prompt, is.prompt, mini.body.pricing.prompt], ['0.00003', '0.000015', '0.000015'])
   assert.deepEqual([mini.body.aliases, mini.body.version], [['gpt-4o-mini'], 2])
-  assert.deepEqual(mini.body.targets[0], { provider: 'acme', model: 'gpt-4o-mini', priority: 0, weight: 1, cost: null })
+  const { cost, entered_cost, ...target } = mini.body.targets[0]
+  assert.deepEqual(target, { provider: 'acme', model: 'gpt-4o-mini', priority: 0, weight: 1 })
+  // The list's price is the operator's cost, without markup.
+  assert.deepEqual([cost.prompt, entered_cost.prompt], ['0.000015', '0.00000015'])
   assertShape(ADMIN.importModels, done.body)
+})
+
+test('an import fills in the cost of a target, and leaves alone what an operator has stated', async () => {
+  await using fixture = await openAdminFixture()
+  await fixture.call('POST', '/providers', ACME)
+  const own = { prompt: '0.00000001', completion: '0.00000002' }
+  const size = { context_length: 128_000, max_output_tokens: 16_384 }
+  const targets = (cost?: object) => [
+    { provider: 'acme', model: 'other', priority: 1 },
+    { provider: 'acme', model: 'gpt-4o-mini', priority: 0, ...(cost && { cost }) },
+  ]
+  const pricing = { prompt: '0.00000015', completion: '0.0000006', input_cache_read: '0.000000075' }
+  await fixture.call('POST', '/models', { id: 'silent', ...size, pricing, targets: targets() })
+  const read = async () => (await fixture.call('GET', '/models/silent')).body.targets[1].entered_cost
+  const importing = async (more: object) => {
+    const order = { list: 'openai', provider: 'acme', match: 'gpt-4o-mini', ...more }
+    const { data } = (await fixture.call('POST', '/models/import', order)).body
+    return data.find((each: { model: string }) => each.model === 'silent')
+  }
+
+  const kept = await importing({ costs: 'keep' })
+  const dry = await importing({ dry_run: true })
+  assert.deepEqual([kept.change, dry.change, dry.cost_before, await read()], ['same', 'changed', null, null])
+  const filled = await importing({})
+  assert.deepEqual([filled.change, filled.cost_after.prompt, await read()], ['changed', '0.000015', pricing])
+  const others = (await fixture.call('GET', '/models/silent')).body.targets[0]
+  assert.deepEqual([others.cost, others.model], [null, 'other'])
+
+  await fixture.call('PATCH', '/models/silent', { targets: targets(own) })
+  const differing = await importing({})
+  assert.deepEqual([differing.change, await read()], ['same', own])
+  assert.match(differing.notes.join(), /differs from the list and is kept/)
+  const replaced = await importing({ costs: 'replace' })
+  assert.deepEqual([replaced.change, await read()], ['changed', pricing])
+  assertShape(ADMIN.getModel, (await fixture.call('GET', '/models/silent')).body)
+})
+
+test('an import takes the tiers of the list, for the price with the markup and for the cost without', async () => {
+  await using fixture = await openAdminFixture()
+  await fixture.call('POST', '/providers', ACME)
+  const order = { list: 'google', provider: 'acme', match: 'gemini-2.5-pro', markup: '2' }
+
+  await fixture.call('POST', '/models/import', order)
+  const { body } = await fixture.call('GET', '/models/acme%2Fgemini-2.5-pro')
+
+  const { above_prompt_tokens: above, prompt } = body.pricing.tiers[0]
+  assert.deepEqual([above, prompt, body.targets[0].cost.tiers[0].prompt], [200_000, '0.0005', '0.00025'])
+  const again = await fixture.call('POST', '/models/import', order)
+  assert.deepEqual(changesOf(again), { 'acme/gemini-2.5-pro': 'same' })
 })
 
 test('an import reports what it skips and why, and leaves declared models unchanged', async () => {

@@ -19,6 +19,7 @@ import { useProviders } from '../../api/providers.ts'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { notify } from '../../components/notify.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
+import { count } from '../../format/numbers.ts'
 import { PerMillion } from './per-million.tsx'
 
 const VENDORS = [
@@ -153,6 +154,18 @@ function OrderFields({ order, set }: OrderProps): ReactNode {
         value={order.markup ?? ''}
         onChange={event => set('markup')(event.currentTarget.value)}
       />
+      <Select
+        label="Provider costs"
+        description="List prices as your costs"
+        allowDeselect={false}
+        data={[
+          { value: 'fill', label: 'where none is stated' },
+          { value: 'replace', label: 'replace all' },
+          { value: 'keep', label: 'do not change' },
+        ]}
+        value={order.costs || 'fill'}
+        onChange={set('costs')}
+      />
     </SimpleGrid>
   )
 }
@@ -162,6 +175,7 @@ const COLUMNS = [
   { name: 'Change' },
   { name: 'Prompt / M', isRight: true },
   { name: 'Completion / M', isRight: true },
+  { name: 'Prompt cost / M', isRight: true },
   { name: 'Notes' },
 ]
 
@@ -183,7 +197,7 @@ function Changes({ of }: { readonly of: ImportObject }): ReactNode {
       {rows.length > 0 && (
         <div style={{ maxHeight: 340, overflow: 'auto' }} className="panel">
           <TableFrame label="Changes" columns={COLUMNS}>
-            {rows.map(({ model, change, before, after, notes }) => (
+            {rows.map(({ model, change, before, after, cost_before, cost_after, notes }) => (
               <Table.Tr key={model}>
                 <Table.Td className="break">{model}</Table.Td>
                 <Table.Td fw={change === 'same' || change === 'skipped' ? 400 : 600}>{change}</Table.Td>
@@ -193,9 +207,12 @@ function Changes({ of }: { readonly of: ImportObject }): ReactNode {
                 <Table.Td className="right">
                   <BeforeAfter before={before?.completion} after={after?.completion} />
                 </Table.Td>
+                <Table.Td className="right">
+                  <BeforeAfter before={cost_before?.prompt} after={cost_after?.prompt} />
+                </Table.Td>
                 <Table.Td maw={260}>
                   <Text size="xs" c="dimmed">
-                    {notes.join('; ')}
+                    {[...tierNotes(after), ...notes].join('; ')}
                   </Text>
                 </Table.Td>
               </Table.Tr>
@@ -205,6 +222,10 @@ function Changes({ of }: { readonly of: ImportObject }): ReactNode {
       )}
     </Stack>
   )
+}
+
+function tierNotes(price: ImportObject['data'][number]['after']): readonly string[] {
+  return (price?.tiers ?? []).map(tier => `more above ${count(tier.above_prompt_tokens)} prompt tokens`)
 }
 
 function BeforeAfter({

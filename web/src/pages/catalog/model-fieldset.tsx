@@ -1,10 +1,6 @@
 // The form fields of a model.
 import {
-  ActionIcon,
-  Box,
-  Button,
   Fieldset,
-  Group,
   MultiSelect,
   NumberInput,
   Select,
@@ -12,17 +8,15 @@ import {
   Stack,
   Switch,
   TagsInput,
-  Text,
   TextInput,
 } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
-import { IconPlus, IconX } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { MODALITIES, MODEL_TYPES } from '../../../../src/domain/catalog.ts'
 import type { ModelObject } from '../../api/models.ts'
-import { useProviders } from '../../api/providers.ts'
-import { type ModelFields, STRATEGIES } from './model-form.ts'
+import type { ModelFields } from './model-form.ts'
 import { PricesFieldset } from './prices-fieldset.tsx'
+import { TargetsFieldset } from './targets-fieldset.tsx'
 
 type Props = {
   readonly form: UseFormReturnType<ModelFields>
@@ -73,7 +67,7 @@ export function ModelFieldset({ form, of: model, isReadOnly }: Props): ReactNode
         </SimpleGrid>
         <TextInput label="Description" {...form.getInputProps('description')} />
         <PricesFieldset form={form} of={model} />
-        <Targets form={form} />
+        <TargetsFieldset form={form} of={model} />
         <Capabilities form={form} />
         <Switch
           label="Active"
@@ -154,96 +148,6 @@ function Capabilities({ form }: Pick<Props, 'form'>): ReactNode {
           {...form.getInputProps('hasHiddenReasoning', { type: 'checkbox' })}
         />
       </SimpleGrid>
-    </Fieldset>
-  )
-}
-
-function Targets({ form }: Pick<Props, 'form'>): ReactNode {
-  const { data: providers = [] } = useProviders()
-  return (
-    <Fieldset legend="Targets" p="sm">
-      <Stack gap="xs">
-        <Group gap="xs" wrap="nowrap" visibleFrom="xs" fz="xs" c="dimmed" aria-hidden>
-          <Box w={150}>Provider</Box>
-          <Box flex={1}>Upstream model</Box>
-          <Box w={76}>Priority</Box>
-          <Box w={76}>Weight</Box>
-          <Box w={28} />
-        </Group>
-        {form.values.targets.map((_, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity.
-          <Group key={index} gap="xs" align="flex-start">
-            <Select
-              aria-label="Provider"
-              placeholder="Provider"
-              searchable
-              w={150}
-              data={providers.map(({ id }) => id)}
-              {...form.getInputProps(`targets.${index}.provider`)}
-            />
-            <TextInput
-              aria-label="Upstream model"
-              placeholder="Upstream model"
-              style={{ flex: 1 }}
-              miw={110}
-              {...form.getInputProps(`targets.${index}.model`)}
-            />
-            <NumberInput
-              aria-label="Priority (lowest first)"
-              title="Priority (lowest first)"
-              w={76}
-              min={0}
-              allowDecimal={false}
-              {...form.getInputProps(`targets.${index}.priority`)}
-            />
-            <NumberInput
-              aria-label="Weight"
-              title="Weight"
-              w={76}
-              min={0}
-              allowDecimal={false}
-              {...form.getInputProps(`targets.${index}.weight`)}
-            />
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              mt={4}
-              aria-label="Remove target"
-              disabled={form.values.targets.length === 1}
-              onClick={() => form.removeListItem('targets', index)}
-            >
-              <IconX size={16} />
-            </ActionIcon>
-          </Group>
-        ))}
-        <Group justify="space-between">
-          <Button
-            size="compact-sm"
-            variant="default"
-            leftSection={<IconPlus size={14} />}
-            onClick={() =>
-              form.insertListItem('targets', {
-                provider: '',
-                model: '',
-                priority: form.values.targets.length,
-                weight: 1,
-              })
-            }
-          >
-            Add target
-          </Button>
-          <Group gap="xs">
-            <Text size="sm">Routing:</Text>
-            <Select
-              aria-label="Routing strategy"
-              w={170}
-              allowDeselect={false}
-              data={Object.entries(STRATEGIES).map(([value, label]) => ({ value, label }))}
-              {...form.getInputProps('strategy')}
-            />
-          </Group>
-        </Group>
-      </Stack>
     </Fieldset>
   )
 }

@@ -1,9 +1,10 @@
-// The state of the model form. Prices are entered per million tokens and shifted exactly to the per-token prices of the catalog.
+// The state of the model form, and the document that it makes.
 import { useForm } from '@mantine/form'
 import type { ModelType } from '../../../../src/domain/catalog.ts'
 import type { Strategy } from '../../../../src/domain/routing.ts'
 import type { Document, ModelObject } from '../../api/models.ts'
-import { readDecimal, shiftDecimal } from '../../format/decimals.ts'
+import { shiftDecimal } from '../../format/decimals.ts'
+import { given, NO_RATES, perMillion, perToken, priceError, type Rate, type TierFields } from './price-fields.ts'
 
 export const STRATEGIES: Readonly<Record<Strategy, string>> = {
   priority: 'priority',
@@ -13,22 +14,23 @@ export const STRATEGIES: Readonly<Record<Strategy, string>> = {
   least_busy: 'least busy first',
 }
 
-export const RATES = {
-  prompt: 'Prompt',
-  completion: 'Completion',
-  input_cache_read: 'Cache read',
-  input_cache_write: 'Cache write',
-  input_cache_write_1h: 'Cache write, 1 h',
-  image: 'Image input',
-  audio: 'Audio input',
-} as const
-export type Rate = keyof typeof RATES
-
-// Prices of prompts with more tokens.
-export type TierFields = { above_prompt_tokens: number | string; rates: Record<Rate, string> }
-export const TIERS_MAX = 8
-
-export type TargetFields = { provider: string; model: string; priority: number | string; weight: number | string }
+export type TargetFields = {
+  provider: string
+  model: string
+  priority: number | string
+  weight: number | string
+  // Per million tokens, as prices; empty: not stated.
+  promptCost: string
+  completionCost: string
+}
+export const NO_TARGET: TargetFields = {
+  provider: '',
+  model: '',
+  priority: 0,
+  weight: 1,
+  promptCost: '',
+  completionCost: '',
+}
 
 export type ModelFields = {
   id: string
@@ -82,9 +84,16 @@ export function useModelForm(model?: ModelObject) {
       targets: {
         provider: provider => (provider === '' ? 'Choose a provider' : null),
         model: name => (name.trim() === '' ? 'Enter the upstream model' : null),
+        promptCost: (cost, { targets }, path) => priceError(cost, targetAt(targets, path).completionCost.trim() !== ''),
+        completionCost: (cost, { type, targets }, path) =>
+          priceError(cost, type === 'chat' && targetAt(targets, path).promptCost.trim() !== ''),
       },
     },
   })
+}
+
+function targetAt(targets: readonly TargetFields[], path: string): TargetFields {
+  return targets[Number(path.split('.')[1])] ?? NO_TARGET
 }
 
 const optional = (price: string) => priceError(price, false)
@@ -132,17 +141,13 @@ function wholeDocument(fields: ModelFields, before?: ModelObject): Document {
     strategy: fields.strategy,
     status: fields.isActive ? 'active' : 'inactive',
     pricing: pricingOf(fields),
-    targets: fields.targets.map(({ provider, model, priority, weight }) => {
-      // The form does not show a target's cost, so it is kept.
-      const cost = before?.targets.find(each => each.provider === provider && each.model === model)?.cost
-      return {
-        provider,
-        model: model.trim(),
-        priority: Number(priority),
-        weight: Number(weight),
-        ...(cost === undefined || cost === null ? {} : { cost }),
-      }
-    }),
+    targets: fields.targets.map(target => ({
+      provider: target.provider,
+      model: target.model.trim(),
+      priority: Number(target.priority),
+      weight: Number(target.weight),
+      ...costOf(target, before),
+    })),
   }
 }
 
@@ -158,24 +163,12 @@ function pricingOf({ type, rates, request, tiers }: ModelFields): object {
   return { ...perToken(rates), ...given({ request }), ...(longer.length === 0 ? {} : { tiers: longer }) }
 }
 
-function perToken(rates: Partial<Record<Rate, string>>): Readonly<Record<string, string>> {
-  const shifted = Object.entries(rates).map(([name, price]) => [name, shiftDecimal(price, -6) ?? ''])
-  return given(Object.fromEntries(shifted))
-}
-
-function given(prices: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const entered = Object.entries(prices).map(([name, price]) => [name, price.trim()])
-  return Object.fromEntries(entered.filter(([, price]) => price !== ''))
-}
-
-export const NO_RATES: Record<Rate, string> = {
-  prompt: '',
-  completion: '',
-  input_cache_read: '',
-  input_cache_write: '',
-  input_cache_write_1h: '',
-  image: '',
-  audio: '',
+// The form shows two of the prices that a cost may have; the others are kept.
+function costOf({ provider, model, promptCost, completionCost }: TargetFields, before?: ModelObject): object {
+  if (promptCost.trim() === '') return {}
+  const known = before?.targets.find(each => each.provider === provider && each.model === model.trim())
+  const shown = perToken({ prompt: promptCost, completion: completionCost })
+  return { cost: { ...known?.entered_cost, ...shown } }
 }
 
 const EMPTY: ModelFields = {
@@ -197,7 +190,7 @@ const EMPTY: ModelFields = {
   rates: NO_RATES,
   request: '',
   tiers: [],
-  targets: [{ provider: '', model: '', priority: 0, weight: 1 }],
+  targets: [NO_TARGET],
 }
 
 function fieldsOf(model: ModelObject): ModelFields {
@@ -222,26 +215,17 @@ function fieldsOf(model: ModelObject): ModelFields {
     rates: perMillion(rates),
     request,
     tiers: tiers.map(({ above_prompt_tokens, ...own }) => ({ above_prompt_tokens, rates: perMillion(own) })),
-    targets: model.targets.map(({ provider, model: name, priority, weight }) => ({
-      provider,
-      model: name,
-      priority,
-      weight,
-    })),
+    targets: model.targets.map(({ provider, model: name, priority, weight, cost, entered_cost }) => {
+      const { prompt = '', completion = '' } = (model.entered_pricing === null ? cost : entered_cost) ?? {}
+      const [promptCost, completionCost] = [prompt, completion].map(price => shiftDecimal(price, 6) ?? '') as [
+        string,
+        string,
+      ]
+      return { provider, model: name, priority, weight, promptCost, completionCost }
+    }),
   }
-}
-
-function perMillion(rates: Partial<Record<Rate, string>>): Record<Rate, string> {
-  const shifted = { ...NO_RATES }
-  for (const name of Object.keys(RATES) as Rate[]) shifted[name] = shiftDecimal(rates[name] ?? '', 6) ?? ''
-  return shifted
 }
 
 function orNull(text: string): string | null {
   return text.trim() === '' ? null : text
-}
-
-function priceError(text: string, isNeeded: boolean): string | null {
-  if (text.trim() === '') return isNeeded ? 'Enter a price, or 0 if free' : null
-  return readDecimal(text)?.sign === '' ? null : 'Enter a price such as 2.5'
 }

@@ -6,7 +6,8 @@ import type { ReactNode } from 'react'
 import type { ModelObject } from '../../api/models.ts'
 import { shiftDecimal } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
-import { currencyOf, type ModelFields, NO_RATES, RATES, type Rate, TIERS_MAX } from './model-form.ts'
+import { currencyOf, type ModelFields } from './model-form.ts'
+import { NO_RATES, RATES, type Rate, TIERS_MAX } from './price-fields.ts'
 
 type Props = { readonly form: UseFormReturnType<ModelFields>; readonly of: ModelObject | undefined }
 
