@@ -2,7 +2,7 @@
 import { formatCredits, isBeyondCredits, NANO_MAX, type Nano, parseCredits } from '../domain/credits.ts'
 import { ALLOWED_MODELS_MAX, ALLOWLIST_ENTRIES_MAX } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
-import { isTagName, isTagValue, KEY_TAGS_MAX, TAG_VALUE_MAX, type Tags } from '../domain/tags.ts'
+import { isTagName, isTagValue, KEY_TAGS_MAX, NAME_WORDS, type Tags, VALUE_WORDS } from '../domain/tags.ts'
 import { MODEL_NAME_MAX } from '../domain/usage.ts'
 import { parseIsoTime } from '../domain/wire-time.ts'
 import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
@@ -59,8 +59,8 @@ export function readModels(texts: readonly string[]): readonly string[] {
 export function readTags(tags: Tags): Tags {
   if (Object.keys(tags).length > KEY_TAGS_MAX) throw wrong('tags', `at most ${KEY_TAGS_MAX}`)
   for (const [name, value] of Object.entries(tags)) {
-    if (!isTagName(name)) throw wrong('tags', `names of 1 to 32 characters from a-z, 0-9, "_", "." and "-"`)
-    if (!isTagValue(value)) throw wrong(`tags.${name}`, `1 to ${TAG_VALUE_MAX} visible characters`)
+    if (!isTagName(name)) throw wrong('tags', `names of ${NAME_WORDS}`)
+    if (!isTagValue(value)) throw wrong(`tags.${name}`, VALUE_WORDS)
   }
   return tags
 }

@@ -1,10 +1,11 @@
 // Usage rows and their sums for operators.
 import { formatCredits } from '../domain/credits.ts'
+import { readTagFilter } from '../domain/tags.ts'
 import type { Endpoint, Outcome } from '../domain/usage.ts'
 import { type OperatorUsageObject, operatorUsageObject } from '../domain/usage-wire.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Page, SummaryGroup, SummaryRow, UsageReports } from '../store/contract/operator.ts'
-import { type List, listOf, readRange, unknown } from './input.ts'
+import type { Page, SummaryGroup, SummaryRow, TagPair, UsageReports } from '../store/contract/operator.ts'
+import { type List, listOf, readRange, unknown, wrong } from './input.ts'
 import { type OverviewObject, type OverviewQuery, overviewObject, readOverviewSpan } from './overview.ts'
 
 export type UsageQuery = {
@@ -16,6 +17,7 @@ export type UsageQuery = {
   readonly provider?: string
   readonly endpoint?: Endpoint | 'all'
   readonly outcome?: Outcome
+  readonly tag?: readonly string[]
 }
 
 export type SummaryObject = {
@@ -70,7 +72,14 @@ function readQuery(query: UsageQuery) {
     provider: query.provider,
     endpoint: query.endpoint,
     outcome: query.outcome,
+    tags: query.tag?.map(readTag),
   }
+}
+
+function readTag(text: string): TagPair {
+  const tag = readTagFilter(text)
+  if (tag === undefined) throw wrong('tag', 'a tag such as team:search')
+  return tag
 }
 
 function summaryObject(row: SummaryRow): SummaryObject {

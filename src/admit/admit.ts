@@ -103,6 +103,6 @@ function factsOf(call: Call, caller: AuthenticatedKey, rule: EndpointRule | unde
     endpoint: rule?.endpoint ?? 'unknown',
     clientIp: call.address?.text ?? 'unknown',
     createdAt: call.receivedAt,
-    tags: rowTags(caller.key.tags, undefined),
+    tags: rowTags(caller.key.tags, call.tags),
   }
 }

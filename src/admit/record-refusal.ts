@@ -2,6 +2,7 @@
 import type { Pass } from '../domain/handoff.ts'
 import { REFUSALS, Refusal } from '../domain/refusal.ts'
 import { refusedFields } from '../domain/refused-row.ts'
+import { rowTags } from '../domain/tags.ts'
 import type { Known } from './admit.ts'
 import type { EndpointRule } from './authorize.ts'
 import type { RefusalLog } from './refusal-log.ts'
@@ -27,7 +28,8 @@ export async function recordRefusal(refusal: Refusal, request: RefusedRequest, n
   // An audit could not tell it from one that was counted.
   if (pass === undefined && row === 'reservation' && refusal.status >= 500) return refusal
   if (!counts || row === 'background' || pass === undefined || rule === undefined) {
-    needs.refusalLog.logRefusal({ facts: known.facts(), ...refusedFields(refusal) })
+    const { tags } = known.caller.key
+    needs.refusalLog.logRefusal({ facts: known.facts(), ...refusedFields(refusal) }, rowTags(tags, undefined))
     return refusal
   }
   const entry = { kind: 'unbilled', outcome: 'refused', ...refusedFields(refusal) } as const

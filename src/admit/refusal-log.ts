@@ -4,7 +4,9 @@
 import type { Clock } from '../lib/clock.ts'
 import type { BillingStore, RefusedRow } from '../store/contract/store.ts'
 
-export type RefusalLog = Pick<BillingStore, 'logRefusal'> & {
+export type RefusalLog = {
+  // With the tags of its key, which are those of all that are counted in one row.
+  logRefusal(row: RefusedRow, keyTags: string | null): void
   // Whether a refusal of this key may have its own row now; the reservation writes the rows of its own refusals.
   hasCapacity(keyId: string): boolean
   // The reservation has written such a row.
@@ -53,14 +55,14 @@ export function openRefusalLog(needs: RefusalLogNeeds): RefusalLog {
   }
 
   // The row has the id of the first request that it counts.
-  function count(row: RefusedRow): void {
+  function count(row: RefusedRow, keyTags: string | null): void {
     const { keyId, secretLast4, endpoint } = row.facts
     const name = `${keyId} ${secretLast4} ${endpoint} ${row.httpStatus} ${row.errorCode}`
     const counted = counts.get(name)
     if (counted !== undefined) counted.requests += 1
     else if (counts.size >= needs.refusalCountsMax) needs.onUnwritten()
     else {
-      counts.set(name, { row, requests: 1 })
+      counts.set(name, { row: { ...row, facts: { ...row.facts, tags: keyTags } }, requests: 1 })
       timer ??= setTimeout(flush, needs.refusalsCountedForMs).unref()
     }
   }
@@ -73,9 +75,9 @@ export function openRefusalLog(needs: RefusalLogNeeds): RefusalLog {
   }
 
   return {
-    logRefusal(row) {
+    logRefusal(row, keyTags) {
       const { keyId } = row.facts
-      if (!hasCapacity(keyId)) return count(row)
+      if (!hasCapacity(keyId)) return count(row, keyTags)
       wrote(keyId)
       billing.logRefusal(row)
     },

@@ -34,8 +34,10 @@ export function clientCommand({ options, ...help }: Help, run: Command['run']): 
   return { ...help, options: { ...options, ...CLIENT_OPTIONS }, more: CLIENT_HELP, run }
 }
 
-// An option that filters a list; `query` is its name in the API, where that differs.
-export type Filters = Readonly<Record<string, Option & { readonly query?: string }>>
+// An option that filters a list; `query` is its name in the API, where that differs, and `written` its value.
+export type Filters = Readonly<
+  Record<string, Option & { readonly query?: string; readonly written?: (text: string) => string }>
+>
 
 export function listCommand(
   help: Help,
@@ -49,9 +51,9 @@ export function listCommand(
 
 export function filterQuery(input: Input, filters: Filters): URLSearchParams {
   const query = new URLSearchParams()
-  for (const [option, { query: name = option }] of Object.entries(filters)) {
-    const value = input.text(option)
-    if (value !== undefined) query.set(name, value)
+  for (const [option, { query: name = option, multiple, written }] of Object.entries(filters)) {
+    const values = multiple === true ? (input.texts(option) ?? []) : [input.text(option)]
+    for (const value of values) if (value !== undefined) query.append(name, written?.(value) ?? value)
   }
   return query
 }

@@ -5,7 +5,9 @@ import type { Model } from './catalog.ts'
 import type { Nano, TargetCost, Tokens } from './credits.ts'
 import type { Failure } from './failure.ts'
 import type { AuthenticatedKey } from './key.ts'
+import type { Refusal } from './refusal.ts'
 import type { Considered } from './routing.ts'
+import type { Tags } from './tags.ts'
 import type { Attempt, Endpoint, Outcome, RequestFacts, UsageSource } from './usage.ts'
 
 // A request as the router received it, before any decision.
@@ -22,6 +24,9 @@ export type Call = {
   readonly address: Address | undefined
   readonly receivedAt: number
   readonly startedMs: number
+  // The tags of the request, if it has any; malformed ones are refused once its body is read.
+  readonly tags: Tags | undefined
+  readonly tagsRefusal: Refusal | undefined
   readonly client: Client
 }
 

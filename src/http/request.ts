@@ -2,6 +2,7 @@
 import type { Failure } from '../domain/failure.ts'
 import type { Call, Client } from '../domain/handoff.ts'
 import { Refusal } from '../domain/refusal.ts'
+import { readTagsHeader, type Tags } from '../domain/tags.ts'
 import { CLIENT_REQUEST_ID_MAX } from '../domain/usage.ts'
 import { byteQueue } from '../lib/byte-queue.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -9,13 +10,21 @@ import type { CoarseTimers } from '../lib/coarse-timers.ts'
 import { type CidrSet, clientAddress } from '../lib/ip-address.ts'
 import { type ExpressRequest, type HttpRequest, type HttpResponse, headerValues } from './http-types.ts'
 
-export type CallNeeds = { readonly clock: Clock; readonly trustedProxies: CidrSet; readonly newRequestId: () => string }
+export type CallNeeds = {
+  readonly clock: Clock
+  readonly trustedProxies: CidrSet
+  readonly newRequestId: () => string
+  // The header with the tags of a request.
+  readonly tagsHeader: HeaderName
+}
+export type HeaderName = { readonly name: string; readonly lowerCase: string }
 
 export type HttpCall = Call & { readonly client: CancellableClient }
 export type CancellableClient = Client & { cancel(failure: Failure): void }
 
 export function openCall(req: HttpRequest, res: HttpResponse, needs: CallNeeds): HttpCall {
   const { path, query } = splitTarget(req.url ?? '/')
+  const tags = tagsOf(req.headers[needs.tagsHeader.lowerCase], needs.tagsHeader.name)
   return {
     requestId: needs.newRequestId(),
     clientRequestId: clientRequestId(req.headers['x-client-request-id']),
@@ -27,8 +36,16 @@ export function openCall(req: HttpRequest, res: HttpResponse, needs: CallNeeds):
     address: clientAddress(req.socket.remoteAddress, headerValues(req, 'x-forwarded-for'), needs.trustedProxies),
     receivedAt: needs.clock.now(),
     startedMs: needs.clock.monotonic(),
+    tags: tags instanceof Refusal ? undefined : tags,
+    tagsRefusal: tags instanceof Refusal ? tags : undefined,
     client: clientOf(res),
   }
+}
+
+function tagsOf(value: string | string[] | undefined, param: string): Tags | Refusal | undefined {
+  if (value === undefined || value === '') return undefined
+  const tags = readTagsHeader(String(value))
+  return typeof tags === 'string' ? new Refusal('invalid_value', { param, message: `${param} ${tags}.` }) : tags
 }
 
 // "GET http://host/v1/models" is the same as "GET /v1/models".

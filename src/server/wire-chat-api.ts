@@ -189,6 +189,7 @@ function openRouter(opened: OpenedStore, stages: Stages, context: ServerContext)
     clock,
     trustedProxies: context.trustedProxies,
     newRequestId: context.newId,
+    tagsHeader: { name: `${brand.headerPrefix}Tags`, lowerCase: `${brand.headerPrefix}Tags`.toLowerCase() },
     endpoints: endpoints(opened, reply, stages, context),
     reply,
     open: stages.drain.open,

@@ -195,6 +195,8 @@ function callNow(): Call {
     apiKeys: [],
     address: parseAddress('192.0.2.1'),
     receivedAt: systemClock.now(),
+    tags: undefined,
+    tagsRefusal: undefined,
     startedMs: systemClock.monotonic(),
     client: { gone: false, onGone: () => () => undefined, onCancelled: () => () => undefined },
   }

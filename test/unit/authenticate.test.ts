@@ -166,6 +166,8 @@ function callWith(secret: string, address = '192.0.2.1'): Call {
     apiKeys: [],
     address: parseAddress(address),
     receivedAt: systemClock.now(),
+    tags: undefined,
+    tagsRefusal: undefined,
     startedMs: systemClock.monotonic(),
     client: { gone: false, onGone: () => () => undefined, onCancelled: () => () => undefined },
   }

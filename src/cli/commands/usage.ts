@@ -1,4 +1,4 @@
-// `turnpike usage …`: lists, shows and exports usage records.
+// `turnpike usage …`: lists, shows, sums and exports usage records.
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
@@ -6,6 +6,7 @@ import { resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import { callCommand, clientCommand, type Filters, filterQuery, listCommand, pathOf } from '../call-command.ts'
 import { type Command, Failed, type Input } from '../command.ts'
+import { readTag, showList } from '../document.ts'
 import { type Client, type Json, openClient } from '../http-client.ts'
 import { type Progress, progress } from '../progress.ts'
 
@@ -17,6 +18,12 @@ const FILTERS: Filters = {
   model: { value: 'ID', about: 'only this model' },
   provider: { value: 'ID', about: 'only this provider' },
   endpoint: { value: 'NAME', about: 'only this endpoint, or "all" (default: chat.completions)' },
+  tag: {
+    value: 'NAME=VALUE',
+    multiple: true,
+    about: 'only requests with this tag; repeatable',
+    written: text => readTag(text).join(':'),
+  },
   outcome: { value: 'OUTCOME', about: 'completed, client_left, upstream_failed, upstream_broke, refused or recovered' },
 }
 
@@ -48,6 +55,24 @@ export const commands: Readonly<Record<string, Command>> = {
     },
     input => ({ method: 'GET', path: pathOf('usage', input) }),
   ),
+  summary: clientCommand(
+    {
+      usage: 'usage summary [options]',
+      about: 'Sums usage records by time, by a dimension or by a tag.',
+      options: {
+        by: {
+          value: 'GROUP',
+          about: 'day, hour, model, provider, key, account, or a tag such as tag:team (default day)',
+        },
+        ...FILTERS,
+      },
+    },
+    async input => {
+      const query = filterQuery(input, FILTERS)
+      query.set('group_by', input.text('by') ?? 'day')
+      return showList(await openClient(input), `/usage/summary?${query}`, SUMMARY_COLUMNS, input)
+    },
+  ),
   export: clientCommand(
     {
       usage: 'usage export [options]',
@@ -60,6 +85,8 @@ export const commands: Readonly<Record<string, Command>> = {
     input => exportUsage(input, FILTERS),
   ),
 }
+
+const SUMMARY_COLUMNS = ['group', 'requests', 'errors', 'prompt_tokens', 'completion_tokens', 'cost']
 
 // Page by page or as a CSV stream, with constant memory. A file gets its name only when it is complete.
 const PAGE_ROWS = 1000

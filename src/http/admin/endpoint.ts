@@ -69,7 +69,7 @@ function checkBody<T extends TObject>(schema: T | undefined): (body: unknown) =>
   return checker(schema, body => body ?? {})
 }
 
-// A query is text: numbers are parsed where the schema has one, and an empty value counts as absent. Control characters are
+// A query is text: numbers are parsed where the schema has one, a list may have one value, and an empty value counts as absent. Control characters are
 // refused: nothing stored contains one, and engines treat them differently.
 function checkQuery<T extends TObject>(schema: T | undefined): (query: unknown) => Static<T> {
   const properties: Readonly<Record<string, { readonly type?: unknown }>> = schema?.properties ?? {}
@@ -82,6 +82,7 @@ function checkQuery<T extends TObject>(schema: T | undefined): (query: unknown) 
     }
     return Object.fromEntries(
       given.map(([name, value]) => {
+        if (properties[name]?.type === 'array') return [name, Array.isArray(value) ? value : [value]]
         const isNumber = properties[name]?.type === 'integer' && typeof value === 'string' && /^\d{1,9}$/.test(value)
         return [name, isNumber ? Number(value) : value]
       }),

@@ -9,9 +9,9 @@ import {
   DAILY_LIMIT_MAX,
   RPM_LIMIT_MAX,
 } from '../../domain/key.ts'
-import { KEY_TAGS_MAX, TAG_NAME_PATTERN, TAG_VALUE_MAX } from '../../domain/tags.ts'
+import { KEY_TAGS_MAX, TAG_FILTERS_MAX, TAG_NAME_PATTERN, TAG_VALUE_MAX } from '../../domain/tags.ts'
 import { ENDPOINTS, MODEL_NAME_MAX, OUTCOMES } from '../../domain/usage.ts'
-import { SUMMARY_GROUPS } from '../../store/contract/operator.ts'
+import { SUMMARY_GROUPS, type SummaryGroup } from '../../store/contract/operator.ts'
 import { ACCESS } from './access-schemas.ts'
 import { CATALOG } from './catalog-schemas.ts'
 import { CHANGE, CREATE, type Endpoint, endpoint, Id, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
@@ -21,6 +21,7 @@ import {
   BudgetInputs,
   Credits,
   EventShape,
+  GROUP_PATTERN,
   KeyShape,
   KeyWithSecretShape,
   LedgerEntryShape,
@@ -31,6 +32,7 @@ import {
   ScopeName,
   Status,
   SummaryShape,
+  TAG_FILTER_PATTERN,
   Time,
 } from './shapes.ts'
 import { WEBHOOKS } from './webhook-schemas.ts'
@@ -82,7 +84,18 @@ const usageFilter = {
   provider: Type.Optional(Type.String({ maxLength: 200 })),
   endpoint: Type.Optional(Type.Enum([...ENDPOINTS, 'all'])),
   outcome: Type.Optional(Type.Enum([...OUTCOMES])),
+  tag: Type.Optional(
+    Type.Array(Type.String({ pattern: TAG_FILTER_PATTERN, maxLength: 200 }), {
+      maxItems: TAG_FILTERS_MAX,
+      description: 'Only requests with this tag, such as `team:search`. Repeatable; all must match.',
+    }),
+  ),
 }
+
+// By time, by a dimension, or by the values of a tag.
+const GroupBy = Type.Unsafe<SummaryGroup>(
+  Type.String({ pattern: GROUP_PATTERN, description: `${SUMMARY_GROUPS.join(', ')}, or a tag such as \`tag:team\`.` }),
+)
 
 const UsageFormat = Type.Enum(['json', 'csv'], {
   description: 'Instead of the `Accept` header, which links in a browser cannot set.',
@@ -169,7 +182,7 @@ export const ADMIN = {
     },
   ),
   summariseUsage: endpoint('GET', '/usage/summary', 'Summarize usage rows', READ, listOf(SummaryShape), {
-    query: Type.Object({ ...usageFilter, group_by: Type.Enum([...SUMMARY_GROUPS]) }, strict),
+    query: Type.Object({ ...usageFilter, group_by: GroupBy }, strict),
   }),
   overview: endpoint(
     'GET',

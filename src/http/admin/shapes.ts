@@ -4,7 +4,7 @@ import { BUDGET_ACTIONS, BUDGET_WINDOWS, BUDGETS_MAX, THRESHOLDS_MAX } from '../
 import { ACCOUNT_STATUSES, KEY_STATES, KEY_STATUSES, SCOPES } from '../../domain/key.ts'
 import { REASONS } from '../../domain/routing.ts'
 import { ENDPOINTS, OUTCOMES, ROW_STATES, USAGE_SOURCES } from '../../domain/usage.ts'
-import { LEDGER_KINDS } from '../../store/contract/operator.ts'
+import { LEDGER_KINDS, SUMMARY_GROUPS } from '../../store/contract/operator.ts'
 import { RatesShape } from '../price-shapes.ts'
 
 const CREDITS_PATTERN = '^-?\\d+(\\.\\d+)?$'
@@ -16,10 +16,15 @@ export const Credits = Type.String({
 // A date, or a time with its zone.
 export const TIME_PATTERN = '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2}))?$'
 export const Time = Type.String({ description: 'ISO 8601', maxLength: 40, pattern: TIME_PATTERN })
+const TAG_NAME = '[a-z0-9_.-]{1,32}'
+export const TAG_FILTER_PATTERN = `^${TAG_NAME}:.+$`
+export const GROUP_PATTERN = `^(${SUMMARY_GROUPS.join('|')}|tag:${TAG_NAME})$`
 // The description of a pattern in a refusal. Others are ids.
 export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   [CREDITS_PATTERN]: 'a decimal string with at most nine decimals, such as "10.00"',
   [TIME_PATTERN]: 'an ISO 8601 date, or a date and time with a time zone',
+  [TAG_FILTER_PATTERN]: 'a tag such as team:search',
+  [GROUP_PATTERN]: `one of ${SUMMARY_GROUPS.join(', ')}, or a tag such as tag:team`,
 }
 export const ScopeName = Type.Enum([...SCOPES])
 export const Status = Type.Enum([...KEY_STATUSES])

@@ -19,6 +19,7 @@ const V1_CODES: readonly RefusalCode[] = [
   'rate_limit_exceeded',
   'daily_limit_exceeded',
   'concurrency_exceeded',
+  'invalid_value',
   'service_unavailable',
   'internal_error',
 ]

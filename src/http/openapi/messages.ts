@@ -7,7 +7,7 @@ import { v1ErrorsAs } from './errors.ts'
 import { MESSAGES_ANSWER, MESSAGES_REQUEST, MESSAGES_STREAM } from './examples.ts'
 import { chatHeaders, v1Headers } from './headers.ts'
 import { described } from './schemas.ts'
-import { type About, CLIENT_REQUEST_ID, CODES, explainHeader, QUOTED, v1Operation } from './v1.ts'
+import { type About, CODES, explainHeader, QUOTED, requestHeaders, v1Operation } from './v1.ts'
 
 export function messagesPaths(brand: Brand): Paths {
   return {
@@ -44,7 +44,7 @@ function messagesOperation(brand: Brand): Operation {
   }
   const errors = v1ErrorsAs(ERRORS, CODES, brand)
   return {
-    ...v1Operation(about, [CLIENT_REQUEST_ID, explainHeader(brand)], { '200': answer, ...errors }),
+    ...v1Operation(about, [...requestHeaders(brand), explainHeader(brand)], { '200': answer, ...errors }),
     requestBody: {
       required: true,
       content: { 'application/json': { schema: described(MessagesRequest), example: MESSAGES_REQUEST } },
@@ -67,7 +67,7 @@ function countOperation(brand: Brand): Operation {
   const errors = v1ErrorsAs(ERRORS, [...QUOTED, 'upstream_rejected'], brand)
   const { max_tokens: _, ...example } = MESSAGES_REQUEST
   return {
-    ...v1Operation(about, [CLIENT_REQUEST_ID], { '200': answer, ...errors }),
+    ...v1Operation(about, requestHeaders(brand), { '200': answer, ...errors }),
     requestBody: {
       required: true,
       content: { 'application/json': { schema: described(CountTokensRequest), example } },

@@ -6,7 +6,7 @@ import { v1Errors } from './errors.ts'
 import { RESPONSES_ANSWER, RESPONSES_REQUEST, RESPONSES_STREAM } from './examples.ts'
 import { chatHeaders } from './headers.ts'
 import { described } from './schemas.ts'
-import { type About, CLIENT_REQUEST_ID, CODES, explainHeader, v1Operation } from './v1.ts'
+import { type About, CODES, explainHeader, requestHeaders, v1Operation } from './v1.ts'
 
 export function responsesPaths(brand: Brand): Paths {
   return { '/v1/responses': { post: responsesOperation(brand) } }
@@ -38,7 +38,10 @@ function responsesOperation(brand: Brand): Operation {
     },
   }
   return {
-    ...v1Operation(about, [CLIENT_REQUEST_ID, explainHeader(brand)], { '200': answer, ...v1Errors(CODES, brand) }),
+    ...v1Operation(about, [...requestHeaders(brand), explainHeader(brand)], {
+      '200': answer,
+      ...v1Errors(CODES, brand),
+    }),
     requestBody: {
       required: true,
       content: { 'application/json': { schema: described(ResponsesRequest), example: RESPONSES_REQUEST } },

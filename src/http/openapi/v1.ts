@@ -3,9 +3,10 @@ import Type, { type TSchema } from 'typebox'
 import { EmbeddingsRequest } from '../../chat/parse-embeddings.ts'
 import { ChatRequest } from '../../chat/request-schema.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
+import { NAME_WORDS, REQUEST_TAGS_MAX, TAG_FILTERS_MAX, VALUE_WORDS } from '../../domain/tags.ts'
 import { CLIENT_REQUEST_ID_MAX, ENDPOINTS, MODEL_NAME_MAX } from '../../domain/usage.ts'
 import { PAGE_DEFAULT, PAGE_MAX } from '../../store/contract/operator.ts'
-import { TIME_PATTERN, UsageShape } from '../admin/shapes.ts'
+import { TAG_FILTER_PATTERN, TIME_PATTERN, UsageShape } from '../admin/shapes.ts'
 import {
   ChatChunkShape,
   ChatCompletionShape,
@@ -37,7 +38,7 @@ export function v1Paths(brand: Brand): Paths {
     codes: readonly RefusalCode[],
     parameters: Parameter[] = [],
   ) => ({
-    get: v1Operation(about, [...parameters, CLIENT_REQUEST_ID], { ...ok, ...v1Errors(codes, brand) }),
+    get: v1Operation(about, [...parameters, ...requestHeaders(brand)], { ...ok, ...v1Errors(codes, brand) }),
   })
   return {
     '/v1/chat/completions': { post: chatOperation(brand) },
@@ -87,7 +88,7 @@ export function v1Paths(brand: Brand): Paths {
         'Newest first. Only chat requests unless `endpoint` is set.',
       ],
       { '200': json(UsageListShape, 'A page of usage records.') },
-      [...NO_ENTRY, 'invalid_value'],
+      NO_ENTRY,
       USAGE_QUERY,
     ),
     '/v1/usage/{request_id}': get(
@@ -106,6 +107,10 @@ export function v1Paths(brand: Brand): Paths {
 
 const REQUEST_ID = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
 
+const TagFilters = Type.Array(Type.String({ pattern: TAG_FILTER_PATTERN, maxLength: 200 }), {
+  maxItems: TAG_FILTERS_MAX,
+})
+
 const USAGE_QUERY: Parameter[] = [
   inQuery(
     'limit',
@@ -121,6 +126,7 @@ const USAGE_QUERY: Parameter[] = [
     'Only this endpoint, or `all`.',
     Type.Enum([...ENDPOINTS, 'all'], { default: 'chat.completions' }),
   ),
+  inQuery('tag', 'Only requests with this tag, such as `team:search`. Repeatable; all must match.', TagFilters),
 ]
 
 function inQuery(name: string, description: string, schema: TSchema): Parameter {
@@ -177,7 +183,10 @@ function chatOperation(brand: Brand): Operation {
     },
   }
   return {
-    ...v1Operation(about, [CLIENT_REQUEST_ID, explainHeader(brand)], { '200': answer, ...v1Errors(CODES, brand) }),
+    ...v1Operation(about, [...requestHeaders(brand), explainHeader(brand)], {
+      '200': answer,
+      ...v1Errors(CODES, brand),
+    }),
     requestBody: {
       required: true,
       content: { 'application/json': { schema: described(ChatRequest), example: CHAT_REQUEST } },
@@ -214,7 +223,7 @@ function quoteOperation(brand: Brand): Operation {
     content: { 'application/json': { schema: described(ChatQuoteShape) } },
   }
   return {
-    ...v1Operation(about, [CLIENT_REQUEST_ID], { '200': answer, ...v1Errors(QUOTED, brand) }),
+    ...v1Operation(about, requestHeaders(brand), { '200': answer, ...v1Errors(QUOTED, brand) }),
     requestBody: {
       required: true,
       content: { 'application/json': { schema: described(ChatRequest), example: CHAT_REQUEST } },
@@ -235,7 +244,10 @@ function embeddingsOperation(brand: Brand): Operation {
     content: { 'application/json': { schema: described(EmbeddingsShape), example: EMBEDDINGS } },
   }
   return {
-    ...v1Operation(about, [CLIENT_REQUEST_ID, explainHeader(brand)], { '200': answer, ...v1Errors(CODES, brand) }),
+    ...v1Operation(about, [...requestHeaders(brand), explainHeader(brand)], {
+      '200': answer,
+      ...v1Errors(CODES, brand),
+    }),
     requestBody: {
       required: true,
       content: { 'application/json': { schema: described(EmbeddingsRequest), example: EMBEDDINGS_REQUEST } },
@@ -254,7 +266,20 @@ export function v1Operation(
   return { operationId, tags: [tag], summary, description, security: [{ apiKey: [] }], parameters, responses }
 }
 
-export const CLIENT_REQUEST_ID: Parameter = {
+// Headers that every request may have.
+export function requestHeaders({ headerPrefix }: Brand): Parameter[] {
+  const tags: Parameter = {
+    name: `${headerPrefix}Tags`,
+    in: 'header',
+    required: false,
+    description: `Up to ${REQUEST_TAGS_MAX} tags, stored on the usage record. Names have ${NAME_WORDS}; values have ${VALUE_WORDS}, without a comma. Tags of the key win.`,
+    schema: { type: 'string' },
+    example: 'team=search, feature=rerank',
+  }
+  return [CLIENT_REQUEST_ID, tags]
+}
+
+const CLIENT_REQUEST_ID: Parameter = {
   name: 'X-Client-Request-Id',
   in: 'header',
   required: false,

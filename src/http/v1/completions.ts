@@ -127,7 +127,11 @@ export function readChat(
     timers: needs.timers,
     reserve,
   })
-  const read = (whole: Buffer) => withSession(parseJsonObject(whole, needs.jsonDepthMax, 'kept'), headers)
+  const read = (whole: Buffer) => {
+    const body = parseJsonObject(whole, needs.jsonDepthMax, 'kept')
+    if (ctx.call.tagsRefusal !== undefined) throw ctx.call.tagsRefusal
+    return withSession(body, headers)
+  }
   if (bytes instanceof Promise) {
     return bytes.then(whole =>
       whole.length > LARGE_BODY_BYTES

@@ -72,6 +72,7 @@ async function serve(
   work: () => Promise<UnbilledResponse>,
   needs: UnbilledNeeds,
 ): Promise<Served> {
+  if (rule.method === 'GET' && ctx.call.tagsRefusal !== undefined) throw ctx.call.tagsRefusal
   let answer = await work()
   const entryNow = () => ({ kind: 'unbilled', outcome: 'completed', httpStatus: answer.status, ...NO_ERROR }) as const
   const whenChanged = async () => {

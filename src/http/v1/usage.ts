@@ -2,11 +2,18 @@
 import type { EndpointRule } from '../../admit/authorize.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import { readTagFilter, TAG_FILTERS_MAX } from '../../domain/tags.ts'
 import { ENDPOINTS, type Endpoint, MODEL_NAME_MAX } from '../../domain/usage.ts'
 import { usageObject } from '../../domain/usage-wire.ts'
 import { parseIsoTime } from '../../domain/wire-time.ts'
 import { type FairQueue, QueueFull } from '../../lib/fair-queue.ts'
-import { PAGE_DEFAULT, PAGE_MAX, type UsageFilter, type UsageReports } from '../../store/contract/operator.ts'
+import {
+  PAGE_DEFAULT,
+  PAGE_MAX,
+  type TagPair,
+  type UsageFilter,
+  type UsageReports,
+} from '../../store/contract/operator.ts'
 import {
   below,
   exactly,
@@ -55,14 +62,15 @@ function refuseIfFull(error: unknown): never {
   throw new Refusal('concurrency_exceeded', { retryAfter: 1, message, metadata: { limit: 'usage_lists' } })
 }
 
-const PARAMS = ['limit', 'after', 'from', 'to', 'model', 'endpoint'] as const
+const PARAMS = ['limit', 'after', 'from', 'to', 'model', 'endpoint', 'tag'] as const
 
 function filterOf(pass: Pass): UsageFilter {
   const given = new URLSearchParams(pass.call.query)
   for (const name of given.keys()) {
     if (!(PARAMS as readonly string[]).includes(name)) throw wrong(name, `must be one of ${PARAMS.join(', ')}`)
-    if (given.getAll(name).length > 1) throw wrong(name, 'must be given only once')
-    if (/\p{Cc}/u.test(given.get(name) ?? '')) throw wrong(name, 'must not contain control characters')
+    if (given.getAll(name).length > (name === 'tag' ? TAG_FILTERS_MAX : 1)) throw wrong(name, 'must be given only once')
+    if (given.getAll(name).some(value => /\p{Cc}/u.test(value)))
+      throw wrong(name, 'must not contain control characters')
   }
   const text = (name: (typeof PARAMS)[number]) => given.get(name) ?? undefined
   return {
@@ -72,6 +80,7 @@ function filterOf(pass: Pass): UsageFilter {
     to: timeOf('to', text('to')),
     model: modelOf(text('model')),
     endpoint: endpointOf(text('endpoint')),
+    tags: given.has('tag') ? given.getAll('tag').map(tagOf) : undefined,
     keyId: pass.caller.key.id,
   }
 }
@@ -93,6 +102,12 @@ function modelOf(text: string | undefined): string | undefined {
   if (text !== undefined && [...text].length > MODEL_NAME_MAX)
     throw wrong('model', `must have at most ${MODEL_NAME_MAX} characters`)
   return text
+}
+
+function tagOf(text: string): TagPair {
+  const tag = readTagFilter(text)
+  if (tag === undefined) throw wrong('tag', 'must be a tag such as team:search')
+  return tag
 }
 
 function timeOf(name: string, text: string | undefined): number | undefined {

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { cli } from '../../../support/cli.ts'
 import { openFixture } from '../../../support/fixture.ts'
 import { freePort } from '../../../support/free-port.ts'
+import { settledRow } from '../../../support/usage.ts'
 
 const { gateway } = await openFixture()
 
@@ -58,6 +59,23 @@ test('the CLI creates, changes and revokes a key', async () => {
     [id],
   )
   assert.ok(!listed.stdout.includes(String(key.secret)) && !listed.stdout.includes(String(rotated.json.secret)))
+})
+
+test('models and tags of a key, and usage by tag', async () => {
+  const options = ['--model', 'test/*', '--model', 'other', '--tag', 'team=search', '--tag', 'note=a=b']
+  const created = await cli(gateway, ['keys', 'create', 'tagged', ...options, '--json'])
+  const { id, secret, allowed_models: models, tags } = created.json
+  assert.deepEqual([models, tags], [['test/*', 'other'], { note: 'a=b', team: 'search' }], created.stderr)
+  const chat = await gateway.chat({}, { key: String(secret), headers: { 'x-svc-tags': 'run=7' } })
+  await settledRow(gateway, chat.headers['x-request-id'])
+
+  const listed = await cli(gateway, ['usage', 'list', '--tag', 'team=search', '--tag', 'run=7', '--json'])
+  const summary = await cli(gateway, ['usage', 'summary', '--by', 'tag:run', '--key', String(id)])
+  const updated = await cli(gateway, ['keys', 'update', String(id), '--model', 'any', '--tag', 'none', '--json'])
+
+  assert.equal((listed.json as unknown as { data: unknown[] }).data.length, 1)
+  assert.match(summary.stdout, /^group\trequests\t[^\n]*\n7\t1\t/)
+  assert.deepEqual([updated.json.allowed_models, updated.json.tags], [[], {}])
 })
 
 test('without --json it prints tab-separated lines, and the secret once', async () => {
@@ -116,6 +134,8 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = 
   ['credits add acct_nobody 10', 1, /account/],
   ['usage show 00000000-0000-7000-8000-000000000000', 1, /not|no /i],
   ['audit --bogus', 2, /--bogus/],
+  ['keys create a --tag team', 2, /--tag must be NAME=VALUE/],
+  ['usage summary --by colour', 2, /group_by/],
   ['backup', 2, /usage: turnpike backup FILE/],
   ['restore', 2, /usage: turnpike restore FILE/],
   ['forget-credentials', 2, /--yes/],
@@ -137,7 +157,7 @@ test('errors are one or two lines on stderr with exit code 2 for usage errors an
   )
 })
 
-const COMMANDS = `serve|keys create|keys list|keys show|keys update|keys rotate|keys end-grace|keys reset-day|keys revoke|accounts list|accounts show|accounts create|accounts update|accounts ledger|credits add|providers list|providers show|providers create|providers update|providers delete|providers add-credential|providers remove-credential|providers health|models list|models show|models create|models update|models delete|models import|apply|usage list|usage show|usage export|chat|operators list|operators create|operators update|operators rotate|operators remove|sessions list|sessions end|events list|settings|config check|audit|backup|forget-credentials|restore`
+const COMMANDS = `serve|keys create|keys list|keys show|keys update|keys rotate|keys end-grace|keys reset-day|keys revoke|accounts list|accounts show|accounts create|accounts update|accounts ledger|credits add|providers list|providers show|providers create|providers update|providers delete|providers add-credential|providers remove-credential|providers health|models list|models show|models create|models update|models delete|models import|apply|usage list|usage show|usage summary|usage export|chat|operators list|operators create|operators update|operators rotate|operators remove|sessions list|sessions end|events list|settings|config check|audit|backup|forget-credentials|restore`
 
 test('every command has --help', async t => {
   const nowhere = { TURNPIKE_URL: 'http://127.0.0.1:9', TURNPIKE_DATA_DIR: '/nowhere', TURNPIKE_ADMIN_TOKEN: undefined }
