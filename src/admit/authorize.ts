@@ -40,8 +40,12 @@ export function authorize(call: Call, caller: AuthenticatedKey, rule: EndpointRu
 
 // Clients of a stateful Responses API read, cancel and delete what it stored.
 function unknownPath(path: string): string {
+  if (path.startsWith('/v1/v1/')) return TWICE
   return path.startsWith('/v1/responses/') ? NOT_STORED : UNKNOWN_PATH
 }
+
+const TWICE =
+  'Unknown path: /v1 twice. The client adds it, as those of Anthropic do: set the base URL to the gateway without /v1.'
 
 const NOT_STORED =
   'Responses are not stored: they cannot be read, listed, cancelled, compacted or deleted later. Read the answer of POST /v1/responses.'

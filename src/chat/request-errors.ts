@@ -109,9 +109,35 @@ function wrongField(errors: readonly SchemaError[], prefix: string): Refusal {
   return new Refusal('invalid_value', { param: path, message: `${path} ${message}.` })
 }
 
+// In words where the schema's own are terse; undefined for the others.
 function wordsFor({ keyword, params }: SchemaError): string | undefined {
-  return keyword === 'pattern' ? PATTERNS.get((params as { pattern?: unknown }).pattern) : undefined
+  const { pattern, type, allowedValues, limit } = params as Readonly<Record<string, unknown>>
+  switch (keyword) {
+    case 'pattern':
+      return PATTERNS.get(pattern)
+    case 'type':
+      return TYPES.get(type)
+    case 'enum':
+      return Array.isArray(allowedValues) ? `must be one of ${allowedValues.join(', ')}` : undefined
+    case 'minimum':
+      return `must be at least ${limit}`
+    case 'maximum':
+      return `must be at most ${limit}`
+    case 'minItems':
+      return limit === 1 ? 'must not be empty' : undefined
+    default:
+      return undefined
+  }
 }
+
+const TYPES: ReadonlyMap<unknown, string> = new Map([
+  ['array', 'must be an array'],
+  ['object', 'must be an object'],
+  ['string', 'must be a string'],
+  ['number', 'must be a number'],
+  ['integer', 'must be an integer'],
+  ['boolean', 'must be true or false'],
+])
 
 export function notKnown(path: string): Refusal {
   const param = fieldPath('', path)

@@ -175,7 +175,7 @@ function checkType({ embedding }: Chat, model: Model): void {
   const message =
     embedding === undefined
       ? 'The model makes embeddings; send the request to /v1/embeddings.'
-      : 'The model does not make embeddings.'
+      : 'The model does not make embeddings; GET /v1/models lists those of type embedding.'
   throw new Refusal('unsupported_value', { param: 'model', message })
 }
 

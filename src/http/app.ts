@@ -58,9 +58,11 @@ export async function openApp(parts: { readonly admin: boolean }, needs: AppNeed
     reply.headers(closing())
   })
   sendSecurityHeaders(app, needs.admin)
-  app.setNotFoundHandler(async (request, reply) =>
-    reply.code(404).send(errorBody(new Refusal('not_found'), request.id)),
-  )
+  app.setNotFoundHandler(async (request, reply) => {
+    // A client whose base URL lacks /v1.
+    const detail = request.method === 'POST' ? { message: 'Unknown path. The API is under /v1.' } : {}
+    return reply.code(404).send(errorBody(new Refusal('not_found', detail), request.id))
+  })
   app.setErrorHandler(async (error, request, reply) => {
     const status = hasLeft(error, request) ? 400 : ((error as { statusCode?: number }).statusCode ?? 500)
     const refusal = new Refusal(status < 500 ? 'malformed_request' : 'internal_error')

@@ -19,11 +19,11 @@ const CASES: Readonly<Record<string, Case>> = {
   models: [{ models: many('a') }, 'models', /more than 16 items/],
   order: [{ provider: { order: many('a') } }, 'provider.order', /more than 64 items/],
   messages: [{ messages: many(HI[0]) }, 'messages', /more than 2048 items/],
-  'a wrong message': [{ messages: [...many(HI[0], 2000), 7] }, 'messages.2000', /must be object/],
+  'a wrong message': [{ messages: [...many(HI[0], 2000), 7] }, 'messages.2000', /must be an object/],
   'a part at the end': [
     { messages: [{ role: 'user', content: [...many(text), { type: 7 }] }] },
     `messages.0.content.${MEMBERS}.type`,
-    /must be string/,
+    /must be a string/,
   ],
   'a part without a type': [
     { messages: [{ role: 'user', content: [...many(text), {}] }] },
@@ -33,7 +33,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'a field after many parts': [
     { messages: [{ role: 'user', name: 7, content: many(text) }] },
     'messages.0.name',
-    /must be string/,
+    /must be a string/,
   ],
   'a missing field after many parts': [
     { messages: [{ role: 'tool', content: many(text) }] },
@@ -49,8 +49,8 @@ const CASES: Readonly<Record<string, Case>> = {
     'messages.0.tool_calls',
     /more than 128 items/,
   ],
-  metadata: [{ metadata: { ...named('a'), wrong: 7 } }, 'metadata.wrong', /must be string/],
-  'logit bias': [{ logit_bias: { ...named(1), wrong: 'a' } }, 'logit_bias.wrong', /must be number/],
+  metadata: [{ metadata: { ...named('a'), wrong: 7 } }, 'metadata.wrong', /must be a string/],
+  'logit bias': [{ logit_bias: { ...named(1), wrong: 'a' } }, 'logit_bias.wrong', /must be a number/],
 }
 
 for (const [name, [fields, param, words]] of Object.entries(CASES)) {

@@ -34,7 +34,7 @@ const DETAILS: { readonly [code in RefusalCode]?: RefusalDetail } = {
     metadata: { limit: 'daily', quota: 10_000, used: 10_000, remaining: 0, reset: 40_213 },
   },
   concurrency_exceeded: { retryAfter: 1, metadata: { limit: 'concurrent', quota: 100 } },
-  invalid_value: { param: 'temperature', message: 'temperature must be <= 2.' },
+  invalid_value: { param: 'temperature', message: 'temperature must be at most 2.' },
   missing_field: { param: 'messages', message: 'messages is missing.' },
   unsupported_value: { param: 'audio', message: 'audio with this value is not offered here.' },
   model_not_found: { param: 'model' },

@@ -189,3 +189,28 @@ test('an explicit null means absent', async () => {
 function plain(): Fields {
   return { model: 'test/m1', max_tokens: 512, messages: [{ role: 'user', content: 'Say hello' }] }
 }
+
+const WORDS: readonly (readonly [Fields, string])[] = [
+  [{ messages: 'Hello' }, 'messages must be an array.'],
+  [{ messages: [] }, 'messages must not be empty.'],
+  [{ temperature: 2 }, 'temperature must be at most 1.'],
+  [{ stream: 'yes' }, 'stream must be true or false.'],
+  [{ service_tier: 'gold' }, 'service_tier must be one of auto, standard_only.'],
+]
+for (const [fields, words] of WORDS) {
+  test(`the message is: ${words}`, async () => {
+    const answer = await askMessages(gateway, secret, { model: 'test/m1', max_tokens: 10, ...user(), ...fields })
+
+    assert.deepEqual([answer.status, (answer.body.error as Fields).message], [400, words])
+  })
+}
+
+test('a base URL with one /v1 too many, or without it, is answered with what is wrong', async () => {
+  const twice = await askMessages(gateway, secret, {}, {}, '/v1/v1/messages')
+  const without = await askMessages(gateway, secret, {}, {}, '/messages')
+
+  const message = (answer: typeof twice) => String((answer.body.error as Fields).message)
+  assert.deepEqual([twice.status, without.status], [404, 404])
+  assert.match(message(twice), /base URL to the gateway without \/v1/)
+  assert.match(message(without), /The API is under \/v1/)
+})
