@@ -1,5 +1,7 @@
 // Shared by the commands of the admin API: request bodies from options, secrets from the environment or stdin, and output.
 import { readSecretVariable } from '../config/command-env.ts'
+import { BUDGET_WINDOWS } from '../domain/budget.ts'
+import { parseCredits } from '../domain/credits.ts'
 import { BadUsage, type Input, lineFromStdin, type Option } from './command.ts'
 import type { Client, Json } from './http-client.ts'
 import { type Cell, printFields, printJson, printTable } from './output.ts'
@@ -85,6 +87,29 @@ export function readTag(text: string): readonly [name: string, value: string] {
   const at = text.indexOf('=')
   if (at < 1) throw new BadUsage('--tag must be NAME=VALUE')
   return [text.slice(0, at), text.slice(at + 1)]
+}
+
+export const BUDGET_OPTION: Readonly<Record<string, Option>> = {
+  budget: {
+    value: 'WINDOW=CREDITS',
+    multiple: true,
+    about:
+      'spending limit per hour, day, week, month or in total, such as "month=25"; "month=20:alert" raises events and blocks nothing; "none" removes all; repeatable',
+  },
+}
+
+// `month=25`, `day=5:alert`; together they replace all budgets.
+export function readBudgets(input: Input): readonly Json[] | undefined {
+  const texts = input.texts('budget')
+  return texts?.filter(text => text !== 'none').map(readBudget)
+}
+
+function readBudget(text: string): Json {
+  const [, window, amount, action = 'block'] = /^(\w+)=([\d.]+)(?::(block|alert))?$/.exec(text) ?? []
+  const isWindow = BUDGET_WINDOWS.some(name => name === window)
+  if (!isWindow || amount === undefined || parseCredits(amount) === undefined)
+    throw new BadUsage(`--budget must be WINDOW=CREDITS, with one of ${BUDGET_WINDOWS.join(', ')}: "month=25"`)
+  return { window, amount, action }
 }
 
 export function ifMatch(input: Input): Readonly<Record<string, string>> {

@@ -2,7 +2,7 @@
 import { systemClock } from '../../lib/clock.ts'
 import { callCommand, listCommand, pathOf } from '../call-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'
-import { ifMatch, readCount, readTag, something, VERSION_OPTION } from '../document.ts'
+import { BUDGET_OPTION, ifMatch, readBudgets, readCount, readTag, something, VERSION_OPTION } from '../document.ts'
 import type { Json } from '../http-client.ts'
 
 const LIMITS: Readonly<Record<string, Option>> = {
@@ -15,6 +15,7 @@ const LIMITS: Readonly<Record<string, Option>> = {
   rpm: { value: 'N', about: 'requests per minute' },
   daily: { value: 'N', about: 'requests per UTC day, or "none"' },
   'credit-limit': { value: 'CREDITS', about: 'lifetime spending limit, or "none"' },
+  ...BUDGET_OPTION,
   'max-concurrent': { value: 'N', about: 'maximum number of concurrent requests' },
   model: {
     value: 'ID',
@@ -32,8 +33,10 @@ const COLUMNS = [
   'id',
   'name',
   'label',
-  'status',
+  'state',
   'account_id',
+  'spent_this_month',
+  'spent',
   'rpm_limit',
   'daily_limit',
   'credit_limit',
@@ -131,6 +134,7 @@ function limits(input: Input): Json {
     rpm_limit: readCount(input, 'rpm'),
     daily_limit: input.text('daily') === 'none' ? null : readCount(input, 'daily'),
     credit_limit: input.text('credit-limit') === 'none' ? null : input.text('credit-limit'),
+    budgets: readBudgets(input),
     max_concurrent: readCount(input, 'max-concurrent'),
     allowed_models: input.texts('model')?.filter(model => model !== 'any'),
     tags: tagsOf(input.texts('tag')),
