@@ -73,6 +73,7 @@ const LAYERS: Layers = [
       'store/forget-credentials.ts',
       'store/sqlite/lock.ts',
       'store/transfer/',
+      'domain/budget.ts',
       'domain/credits.ts',
       'lib/',
     ],

@@ -93,7 +93,7 @@ export function monthBegan(month: number): number {
 
 let lastMonth = { began: 0, ends: 0, month: 0 }
 
-export function budgetLeft({ budget, spent, held }: BudgetState): Nano {
+function budgetLeft({ budget, spent, held }: BudgetState): Nano {
   const left = budget.amount - spent - held
   return left > 0n ? left : 0n
 }

@@ -115,7 +115,7 @@ export function keyState(key: KeyWithSecrets, now: number): KeyState {
   return isBudgetReached(budgetStates) ? 'budget_reached' : 'active'
 }
 
-export function isBudgetReached(states: readonly BudgetState[]): boolean {
+function isBudgetReached(states: readonly BudgetState[]): boolean {
   return states.some(({ budget, spent }) => budget.action === 'block' && spent >= budget.amount)
 }
 

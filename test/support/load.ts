@@ -105,7 +105,10 @@ async function ask(url: string, question: Question, responses: SeenResponse[]): 
 // Two keys of one account, one of another, and one that runs out of credits.
 export async function openAccounts(gateway: Gateway): Promise<string[]> {
   const limits = { rpm_limit: 1_000_000, daily_limit: null }
-  const first = await gateway.createKey(limits)
+  // Alerts block nothing; the audit then proves their windows.
+  const budgets = ['hour', 'week', 'month'].map(window => ({ amount: '0.5', window, action: 'alert' }))
+  const first = await gateway.createKey({ ...limits, budgets })
+  await gateway.admin('PATCH', `/accounts/${first.accountId}`, { budgets: budgets.slice(1) })
   const second = await gateway.createKey({ ...limits, account_id: first.accountId })
   const other = await gateway.createKey(limits)
   const poor = await gateway.createKey({ ...limits, credits: '0.01' })

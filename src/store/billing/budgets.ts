@@ -1,5 +1,6 @@
 // Budgets inside a batch: the windows that a request counts in, the tightest limit of a reservation, and what a
-// settlement books. A window is changed only together with its account or key, under the same lock.
+// settlement books. A window is changed only together with its account or key, under the same lock. See
+// docs/decisions/budgets.md.
 import { type Budget, type BudgetPeriod, NO_BUDGETS, readBudgets, windowBegan } from '../../domain/budget.ts'
 import type { Nano } from '../../domain/credits.ts'
 import { lru } from '../../lib/lru.ts'

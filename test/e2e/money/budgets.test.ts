@@ -31,7 +31,7 @@ test('a request that does not fit the budget gets 402 with the figures, and cost
     [200, 200, 402],
   )
   const { body, headers } = answers[2] as (typeof answers)[number]
-  const { request_id, ...metadata } = body.error?.metadata as Budget
+  const { request_id: _, ...metadata } = (body.error?.metadata ?? {}) as Budget
   assert.deepEqual([body.error?.code, body.error?.type], ['budget_exceeded', 'insufficient_quota'])
   assert.deepEqual([headers['x-should-retry'], headers['retry-after']], ['false', undefined])
   assert.deepEqual(metadata, {
