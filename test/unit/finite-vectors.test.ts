@@ -12,13 +12,13 @@ test('a long vector with a value that is not finite is refused in both encodings
     const vector = base64Of(long.with(300, odd))
     for (const encoding of ['float', 'base64'] as const) assert.throws(() => read(`"${vector}"`, encoding))
   }
-  for (const odd of ['1e999', '-1E39', '1e+400', '2e00038'])
+  for (const odd of ['1e999', '-1E39', '1e+400', '2e00039', '9'.repeat(400)])
     for (const encoding of ['float', 'base64'] as const)
       assert.throws(() => read(JSON.stringify(long.with(300, 8)).replace(',8,', `,${odd},`), encoding), odd)
 })
 
 test('a long vector with small and large values is accepted', () => {
-  const large = JSON.stringify(long.with(300, 3e37).with(301, -1e-45)).replace('e+37', 'e37')
+  const large = JSON.stringify(long.with(300, 3e37).with(301, -1e-45)).replace('3e+37', '2e00038')
   for (const encoding of ['float', 'base64'] as const) {
     assert.ok(read(large, encoding).written.length > SIZE)
     assert.ok(read(`"${base64Of(long.with(300, 3e38))}"`, encoding).written.length > SIZE)
