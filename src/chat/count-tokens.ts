@@ -9,6 +9,7 @@ import { MODEL_NAME_MAX, storable } from '../domain/usage.ts'
 import { type CountNeeds, countAt } from '../route/count.ts'
 import { type PlanNeeds, plan, planRequest } from '../route/plan.ts'
 import { promptEstimate, type TokenCounter } from '../settle/estimate.ts'
+import { rejectedWith } from '../settle/reason.ts'
 
 export type CountTokensNeeds = PlanNeeds &
   CountNeeds &
@@ -33,6 +34,7 @@ export async function countTokens(pass: Pass, chat: Chat, needs: CountTokensNeed
   const counted = first === undefined ? undefined : await countAt(first, request, needs)
   if (typeof counted === 'number') return counted
   // The request is invalid; any other failure leaves the count to the tokenizer.
-  if (counted instanceof Failure && counted.kind === 'rejected') throw refusalFor([counted])
+  if (counted instanceof Failure && counted.kind === 'rejected')
+    throw rejectedWith(refusalFor([counted]), counted, chat)
   return promptEstimate(chat, models[0], accountId, needs.counter)
 }

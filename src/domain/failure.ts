@@ -20,7 +20,7 @@ export type FailureKind =
 export class Failure extends Error {
   readonly kind: FailureKind
   readonly status: number | undefined
-  // The upstream's message, only for `rejected`, already sanitised.
+  // The upstream's own message, sanitised; it may quote the prompt. Callers get it only for `rejected`.
   readonly words: string | undefined
   readonly retryAfter: number | undefined
   // A reused connection was closed before any response arrived: this says nothing about the upstream.

@@ -23,7 +23,7 @@ export function refusedFields(refusal: Refusal): RefusedFields {
 }
 
 // Without control characters, and of bounded length.
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   return storable(text, ERROR_MESSAGE_MAX).replace(/\p{Cc}+/gu, ' ')
 }
 

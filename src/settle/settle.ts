@@ -8,15 +8,15 @@ import { type Estimates, meterUsage, readUsage, unknowns } from '../domain/meter
 import { promptMax } from '../domain/prompt.ts'
 import { mayReasonUnseen } from '../domain/reasoning.ts'
 import { Refusal } from '../domain/refusal.ts'
-import { refusedFields } from '../domain/refused-row.ts'
 import type { Considered } from '../domain/routing.ts'
 import type { UsageSource } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CoarseTimers } from '../lib/coarse-timers.ts'
 import { memoize } from '../lib/memoize.ts'
 import type { Pauses } from '../lib/pauses.ts'
-import { type BillingStore, NO_ERROR, NOTHING_SERVED, type Settled, type Settlement } from '../store/contract/store.ts'
+import { type BillingStore, NOTHING_SERVED, type Settled, type Settlement } from '../store/contract/store.ts'
 import { outputEstimate, promptEstimate, type TokenCounter } from './estimate.ts'
+import { errorOf, reasonOf } from './reason.ts'
 
 // A reserved hold: released on every exit path, unless it was settled.
 export type Held = {
@@ -72,7 +72,7 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
       requestId: held.requestId,
       outcome: delivery.outcome,
       httpStatus,
-      ...(refusal === undefined ? NO_ERROR : errorOf(refusal)),
+      ...reasonOf(refusal, held.chat, delivery),
       finishReason: delivery.finishReason,
       modelServed: answer.served === undefined ? null : answer.model.id,
       provider: answer.served?.provider ?? null,
@@ -94,11 +94,6 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
     refusal,
     httpStatus,
   }
-}
-
-function errorOf(refusal: Refusal): Pick<Settlement, 'errorCode' | 'errorMessage' | 'errorDetail'> {
-  const { errorCode, errorMessage, errorDetail } = refusedFields(refusal)
-  return { errorCode, errorMessage, errorDetail }
 }
 
 // Most requests have one candidate, and its routing record is always the same.

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { ANSWER, exerciseFailures, PROMPT, UNKNOWN_KEY, USER } from '../support/canaries.ts'
+import { ANSWER, exerciseFailures, PROMPT, PROVIDER_WORDS, UNKNOWN_KEY, USER } from '../support/canaries.ts'
 import { type Gateway, startGateway } from '../support/gateway.ts'
 import { PROVIDER_KEY_CANARY, standardConfig } from '../support/standard-config.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -36,7 +36,7 @@ test('no canary leaks in a busy run', async t => {
   await t.test('the log has every request and no canary', () => {
     assert.ok(gateway.logs.filter(line => String(line.msg) === 'request').length > 30)
     const log = gateway.lines.join('\n')
-    assertNone('the log', log, [...secrets, ...hashes, ...TEXTS, upstream.url, 'forged'])
+    assertNone('the log', log, [...secrets, ...hashes, ...TEXTS, PROVIDER_WORDS, upstream.url, 'forged'])
   })
 
   await t.test('each line of the log is one JSON object', () => {
@@ -45,7 +45,16 @@ test('no canary leaks in a busy run', async t => {
 
   await t.test('the metrics hold no canary and no text of a caller', () => {
     assert.match(metrics, /turnpike_requests_total/)
-    assertNone('the metrics', metrics, [...secrets, ...hashes, ...TEXTS, 'test/m1', 'nasty', id, accountId])
+    assertNone('the metrics', metrics, [
+      ...secrets,
+      ...hashes,
+      ...TEXTS,
+      PROVIDER_WORDS,
+      'test/m1',
+      'nasty',
+      id,
+      accountId,
+    ])
   })
 
   await t.test('no error holds a canary, a stack, SQL or an upstream address', () => {
@@ -55,7 +64,14 @@ test('no canary leaks in a busy run', async t => {
       [],
     )
     for (const { text } of errors) {
-      assertNone('an error', text, [...secrets, ...hashes, ANSWER, upstream.url, `127.0.0.1:${upstream.port}`])
+      assertNone('an error', text, [
+        ...secrets,
+        ...hashes,
+        ANSWER,
+        PROVIDER_WORDS,
+        upstream.url,
+        `127.0.0.1:${upstream.port}`,
+      ])
       assert.doesNotMatch(text, /\.ts:\d|node_modules|SELECT |SQLITE/)
     }
   })

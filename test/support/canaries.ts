@@ -8,6 +8,8 @@ import type { Upstream } from './upstream.ts'
 
 export const PROMPT = 'prompt-canary-7f3a91'
 export const ANSWER = 'answer-canary-c40b2e'
+// What a provider says when it fails: operators read it on the row, and nobody else.
+export const PROVIDER_WORDS = 'words-canary-1b7d02'
 export const USER = 'user-canary-55d1f0'
 export const UNKNOWN_KEY = `svc_live_${'Unkn0wnC4nary0'.padEnd(43, 'x')}`
 // Meant to break a log line, to forge one, or to control a terminal.
@@ -38,7 +40,7 @@ async function exerciseUpstreamFailures(upstream: Upstream, ask: Ask): Promise<v
   for (const status of [400, 401, 403, 404, 429, 500, 503]) {
     // Its message for a 400 is for the caller, who may read its own prompt again.
     const error = {
-      message: status === 400 ? echo : ANSWER + echo,
+      message: status === 400 ? echo : PROVIDER_WORDS + echo,
       code: status === 400 ? NASTY : PROMPT,
       type: ANSWER,
     }
@@ -52,7 +54,11 @@ async function exerciseUpstreamFailures(upstream: Upstream, ask: Ask): Promise<v
   upstream.next(
     { rawFrames: [`data: ${ANSWER} is no JSON\n\n`] },
     { dieAfterChunks: 1 },
-    { errorFrameAfterChunks: 1, errorFrame: { error: { message: ANSWER + echo, code: NASTY } } },
+    {
+      words: [ANSWER, ANSWER],
+      errorFrameAfterChunks: 1,
+      errorFrame: { error: { message: ANSWER + echo, code: NASTY } },
+    },
     { setCookie: ANSWER, headers: { 'x-svc-provider': PROVIDER_KEY_CANARY } },
   )
   for (let i = 0; i < 4; i++) await ask({ stream: true })

@@ -1,15 +1,18 @@
 // Work that must take linear time, each on far more input than any caller sends: patterns on rows of their own
 // characters, and the loops that read, split or check untrusted text. A worker thread runs it, so that a test can end a
 // hanging one.
+
 import { isMainThread, parentPort } from 'node:worker_threads'
 import { parseChat } from '../../src/chat/parse-request.ts'
 import { fieldPath } from '../../src/chat/request-errors.ts'
 import { parseCredits } from '../../src/domain/credits.ts'
 import { promptTexts, surelyExceeds } from '../../src/domain/prompt.ts'
+import { readTagsHeader } from '../../src/domain/tags.ts'
 import type { OperatorUsageObject } from '../../src/domain/usage-wire.ts'
 import { csvLine } from '../../src/http/admin/usage.ts'
 import { clientAddress, parseCidrs } from '../../src/lib/ip-address.ts'
 import { guardText } from '../../src/lib/json-guard.ts'
+import { withoutQuotations } from '../../src/lib/quotations.ts'
 import { starPattern } from '../../src/lib/star-pattern.ts'
 import { withoutTrailing } from '../../src/lib/text.ts'
 import { countWords, wordEnds } from '../../src/upstream/demo.ts'
@@ -75,6 +78,8 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'a text without trailing slashes': text => withoutTrailing(text, '/'),
   'forwarded addresses': text => clientAddress('127.0.0.1', [text.slice(0, MIB)], parseCidrs(['127.0.0.1'])),
   'a pattern with many stars': text => starPattern(`${'*a'.repeat(64)}*b`)(text),
+  'quotations of a prompt': text => withoutQuotations(`${text.slice(0, 200)} '${text.slice(0, 60)}x'`, [text], MIB * 4),
+  'a header with tags': text => readTagsHeader(text.slice(0, 4096)),
   'a name against its own pattern': text => starPattern(`*${text.slice(0, 128)}*x`)(text),
   'the words of the demo': text => wordEnds(text, 4096),
   'the count of the demo': text => countWords(text),

@@ -1,5 +1,6 @@
 // Classifies an upstream's error by its status and message. The message reaches the caller only where the caller is at fault,
-// with addresses, keys and markup removed; the log gets only its code, since a message may quote the prompt.
+// with addresses, keys and markup removed; the log gets only its code, since a message may quote the prompt. Usage rows keep it
+// for operators, without what it quotes.
 import { Failure, RETRY_AFTER_SECONDS_MAX } from '../../domain/failure.ts'
 
 export type UpstreamError = {
@@ -21,7 +22,12 @@ export function failureOfStatus(error: UpstreamError, unsaid: Unsaid): Failure {
 export function failureOfError(error: unknown, unsaid: Unsaid): Failure {
   const fields = record(typeof error === 'string' ? { message: error } : error)
   const number = [fields.status, fields.code].map(Number).find(value => Number.isInteger(value) && isError(value))
-  if (number === undefined) return new Failure('status', note('an error in a 200 response', fields), { status: 200 })
+  if (number === undefined) {
+    return new Failure('status', note('an error in a 200 response', fields), {
+      status: 200,
+      ...wordsIn(fields, unsaid),
+    })
+  }
   return failureOf({ status: number, body: NO_BODY }, fields, unsaid)
 }
 
@@ -30,18 +36,23 @@ const NO_BODY = Buffer.alloc(0)
 function failureOf(error: UpstreamError, fields: Record<string, unknown>, unsaid: Unsaid): Failure {
   const { status } = error
   const why = note(`status ${status}`, fields)
+  const said = { status, ...wordsIn(fields, unsaid) }
   if (status === 400 || status === 413 || status === 422) {
-    const words = typeof fields.message === 'string' ? clean(fields.message, unsaid) : ''
-    return new Failure('rejected', why, { status, tooLong: isTooLong(fields), ...(words === '' ? {} : { words }) })
+    return new Failure('rejected', why, { ...said, tooLong: isTooLong(fields) })
   }
   if (status === 429 || status === 503 || status === 529) {
     const wait = retryAfterSeconds(error)
     const bySize = status === 429 && isOneTooLarge(fields)
-    return new Failure('limited', why, { status, bySize, ...(wait === undefined ? {} : { retryAfter: wait }) })
+    return new Failure('limited', why, { ...said, bySize, ...(wait === undefined ? {} : { retryAfter: wait }) })
   }
-  if (status === 401 || status === 403) return new Failure('credential', why, { status })
-  if (status === 408 || status === 504) return new Failure('timeout', why, { status })
-  return new Failure('status', why, { status })
+  if (status === 401 || status === 403) return new Failure('credential', why, said)
+  if (status === 408 || status === 504) return new Failure('timeout', why, said)
+  return new Failure('status', why, said)
+}
+
+function wordsIn({ message }: Record<string, unknown>, unsaid: Unsaid): { readonly words?: string } {
+  const words = typeof message === 'string' ? clean(message, unsaid) : ''
+  return words === '' ? {} : { words }
 }
 
 // Few have a code for a prompt that does not fit; the others are recognised by their message.

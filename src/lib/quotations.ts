@@ -1,0 +1,84 @@
+// Removes from a short text what it quotes of other texts: everything of which a dozen letters and digits in a row occur in one
+// of them, whatever is between, and quoted words that do. One pass over the other texts.
+
+const MARK = '[content]'
+// Shorter matches are common words; words in quotation marks are compared whole.
+const WINDOW = 12
+const QUOTED_MAX = 16
+
+// Undefined if the sources are too long to be compared.
+export function withoutQuotations(text: string, sources: readonly string[], charsMax: number): string | undefined {
+  if (sources.reduce((sum, source) => sum + source.length, 0) > charsMax) return undefined
+  return withoutQuotedWords(withoutLongMatches(text, sources), sources)
+}
+
+function withoutLongMatches(text: string, sources: readonly string[]): string {
+  const { at, hashes } = windowsOf(text)
+  if (hashes.length === 0) return text
+  const found = findWindows(new Set(hashes), sources)
+  let written = ''
+  let end = 0
+  for (const [i, hash] of hashes.entries()) {
+    if (!found.has(hash)) continue
+    const [from, to] = [at[i] as number, (at[i + WINDOW - 1] as number) + 1]
+    if (from >= end) written += text.slice(end, from) + (from === end && end > 0 ? '' : MARK)
+    end = to
+  }
+  return written + text.slice(end)
+}
+
+// The positions of letters and digits, and a hash of each dozen of them.
+function windowsOf(text: string): { readonly at: readonly number[]; readonly hashes: readonly number[] } {
+  const hashes: number[] = []
+  eachWindow(text, hash => hashes.push(hash))
+  const at = Array.from(text.split(''), (_, i) => i).filter(i => significant(text.charCodeAt(i)) !== 0)
+  return { at, hashes }
+}
+
+function findWindows(wanted: ReadonlySet<number>, sources: readonly string[]): ReadonlySet<number> {
+  const found = new Set<number>()
+  // Nearly every window of a source is ruled out by one look at this.
+  const maybe = new Uint8Array(1 << 16)
+  for (const hash of wanted) maybe[hash >>> 16] = 1
+  for (const source of sources) {
+    eachWindow(source, hash => {
+      if (maybe[hash >>> 16] === 1 && wanted.has(hash)) found.add(hash)
+    })
+  }
+  return found
+}
+
+const BASE = 16_777_619
+const LEAVING = Array.from({ length: WINDOW }).reduce<number>(power => Math.imul(power, BASE), 1)
+const RING = 16
+
+// A rolling hash: each window's follows from the one before it.
+function eachWindow(text: string, visit: (hash: number) => void): void {
+  const last = new Uint16Array(RING)
+  let hash = 0
+  let seen = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = significant(text.charCodeAt(i))
+    if (code === 0) continue
+    const leaving = seen < WINDOW ? 0 : (last[(seen - WINDOW) & (RING - 1)] as number)
+    hash = (Math.imul(hash, BASE) + code - Math.imul(leaving, LEAVING)) >>> 0
+    last[seen & (RING - 1)] = code
+    if (++seen >= WINDOW) visit(hash)
+  }
+}
+
+// Letters in lower case, digits, and everything beyond ASCII; 0 for all else.
+function significant(code: number): number {
+  if (code > 127) return code
+  if (code >= 97 && code <= 122) return code
+  if (code >= 65 && code <= 90) return code + 32
+  return code >= 48 && code <= 57 ? code : 0
+}
+
+function withoutQuotedWords(text: string, sources: readonly string[]): string {
+  let left = QUOTED_MAX
+  return text.replace(/(["'`])((?:(?!\1).){2,64})\1/g, (whole: string, mark: string, words: string) => {
+    if (left-- <= 0 || words === MARK) return whole
+    return sources.some(source => source.includes(words)) ? `${mark}${MARK}${mark}` : whole
+  })
+}
