@@ -42,6 +42,7 @@ const LONG = [
   'e2e/cli/one-store/migrate',
   'e2e/edge/one-store/slow',
   'e2e/streams/one-store/stalled',
+  'e2e/streams/one-store/backpressure',
   'e2e/nodes/one-store/key-changes',
   'e2e/nodes/one-store/redis-unavailable',
   'e2e/nodes/one-store/workers',
