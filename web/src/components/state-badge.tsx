@@ -21,6 +21,8 @@ const COLOURS: Readonly<Record<string, string>> = {
   expired: 'gray',
   inactive: 'gray',
   none: 'gray',
+  limit_reached: 'orange',
+  budget_reached: 'orange',
   refused: 'orange',
   suspected: 'orange',
   limited: 'orange',

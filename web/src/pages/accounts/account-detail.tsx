@@ -6,6 +6,7 @@ import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { type AccountObject, useAccount } from '../../api/accounts.ts'
 import { useMayChange } from '../../api/session-context.ts'
+import { BudgetBars } from '../../components/budget-bars.tsx'
 import { Identifier } from '../../components/copy-field.tsx'
 import { Credits } from '../../components/credits.tsx'
 import { DescriptionList } from '../../components/description-list.tsx'
@@ -52,29 +53,35 @@ export default function AccountDetail({ id }: { readonly id: string }): ReactNod
             of={[
               ['Available', <Credits key="available" value={balance.available} />],
               ['Held by running requests', <Credits key="held" value={balance.held} />],
-              ['Spent', <Credits key="spent" value={balance.spent} />],
               ['Owed', isZero(balance.owed) ? 'none' : <Credits key="owed" value={balance.owed} />],
+              [
+                'Low balance event below',
+                account.low_balance === null ? 'never' : <Credits key="low" value={account.low_balance} />,
+              ],
               ['Created', <Timestamp key="created" at={account.created_at} />],
               ['ID', <Identifier key="id" id={account.id} label="ID" />],
             ]}
           />
         </Panel>
-        <Panel
-          title="Last 30 days"
-          actions={
-            <Group gap="md">
-              <Anchor component={Link} href={`/keys?account_id=${account.id}`} size="sm">
-                View keys
-              </Anchor>
-              <Anchor component={Link} href={`/usage?account_id=${account.id}`} size="sm">
-                View requests
-              </Anchor>
-            </Group>
-          }
-        >
-          <SpendByDay filter={{ account_id: account.id }} />
+        <Panel title="Spending" about="In credits">
+          <BudgetBars of={account} />
         </Panel>
       </SimpleGrid>
+      <Panel
+        title="Last 30 days"
+        actions={
+          <Group gap="md">
+            <Anchor component={Link} href={`/keys?account_id=${account.id}`} size="sm">
+              View keys
+            </Anchor>
+            <Anchor component={Link} href={`/usage?account_id=${account.id}`} size="sm">
+              View requests
+            </Anchor>
+          </Group>
+        }
+      >
+        <SpendByDay filter={{ account_id: account.id }} />
+      </Panel>
       <Ledger accountId={account.id} />
     </Page>
   )

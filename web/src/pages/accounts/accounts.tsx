@@ -24,6 +24,7 @@ const COLUMNS = [
   { name: 'Status' },
   { name: 'Available', isRight: true },
   { name: 'Held', isRight: true },
+  { name: 'This month', isRight: true },
   { name: 'Spent', isRight: true },
   { name: 'Owed', isRight: true },
   { name: 'Created', isRight: true },
@@ -49,7 +50,7 @@ export default function Accounts(): ReactNode {
       <Panel flush>
         {rows.length > 0 && (
           <TableFrame label="Accounts" columns={COLUMNS}>
-            {rows.map(({ id, name, status, balance, created_at }) => (
+            {rows.map(({ id, name, status, balance, spent_this_month, created_at }) => (
               <Table.Tr
                 key={id}
                 className="row-link"
@@ -79,6 +80,9 @@ export default function Accounts(): ReactNode {
                 </Table.Td>
                 <Table.Td className="right">
                   <Credits value={balance.held} places={6} />
+                </Table.Td>
+                <Table.Td className="right">
+                  <Credits value={spent_this_month} places={6} />
                 </Table.Td>
                 <Table.Td className="right">
                   <Credits value={balance.spent} places={6} />

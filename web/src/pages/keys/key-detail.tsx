@@ -7,6 +7,7 @@ import { Link } from 'wouter'
 import { type KeyObject, useKey } from '../../api/keys.ts'
 import { useMayChange } from '../../api/session-context.ts'
 import { AccountName } from '../../components/account-name.tsx'
+import { BudgetBars } from '../../components/budget-bars.tsx'
 import { Identifier } from '../../components/copy-field.tsx'
 import { Credits } from '../../components/credits.tsx'
 import { DescriptionList } from '../../components/description-list.tsx'
@@ -47,7 +48,7 @@ export default function KeyDetail({ id }: { readonly id: string }): ReactNode {
       about={
         <Group gap="xs" mt={4}>
           <span className="mono">{key.label}</span>
-          <StateBadge state={key.status} />
+          <StateBadge state={key.state} />
         </Group>
       }
       actions={<Actions of={key} />}
@@ -60,17 +61,20 @@ export default function KeyDetail({ id }: { readonly id: string }): ReactNode {
         <Panel title="Details">
           <DescriptionList of={detailsOf(key)} />
         </Panel>
+        <Panel title="Spending" about="In credits">
+          <BudgetBars of={key} />
+        </Panel>
+        <Panel
+          title="Last 30 days"
+          actions={
+            <Anchor component={Link} href={`/usage?key_id=${key.id}`} size="sm">
+              View requests
+            </Anchor>
+          }
+        >
+          <SpendByDay filter={{ key_id: key.id }} />
+        </Panel>
       </SimpleGrid>
-      <Panel
-        title="Last 30 days"
-        actions={
-          <Anchor component={Link} href={`/usage?key_id=${key.id}`} size="sm">
-            View requests
-          </Anchor>
-        }
-      >
-        <SpendByDay filter={{ key_id: key.id }} />
-      </Panel>
     </Page>
   )
 }

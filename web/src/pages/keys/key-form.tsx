@@ -5,6 +5,13 @@ import type { ReactNode } from 'react'
 import type { Scope } from '../../../../src/domain/key.ts'
 import { ApiError } from '../../api/call.ts'
 import type { KeyChange, KeyObject } from '../../api/keys.ts'
+import {
+  type BudgetField,
+  BudgetFields,
+  budgetError,
+  budgetFieldsOf,
+  budgetInputsOf,
+} from '../../components/budget-fields.tsx'
 import { readDecimal } from '../../format/decimals.ts'
 
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
@@ -23,6 +30,7 @@ export type KeyFields = {
   daily_limit: number | string
   credit_limit: string
   max_concurrent: number | string
+  budgets: BudgetField[]
   expires_at: string
 }
 
@@ -38,6 +46,7 @@ const NEW: KeyFields = {
   daily_limit: '',
   credit_limit: '',
   max_concurrent: '',
+  budgets: [],
   expires_at: '',
 }
 
@@ -47,6 +56,7 @@ export function useKeyForm(key?: KeyObject): KeyForm {
     validate: {
       name: name => (name.trim() === '' ? 'Enter a name' : name.length > 200 ? 'At most 200 characters' : null),
       credit_limit: text => (text === '' || isAmount(text) ? null : 'Enter an amount such as 25 or 0.5'),
+      budgets: budgetError,
     },
   })
 }
@@ -93,6 +103,11 @@ export function KeyFieldset({ form, isNew }: { readonly form: KeyForm; readonly 
           {...form.getInputProps('max_concurrent')}
         />
       </SimpleGrid>
+      <BudgetFields
+        value={form.values.budgets}
+        onChange={budgets => form.setFieldValue('budgets', budgets)}
+        error={form.errors.budgets}
+      />
       <Checkbox.Group label="Scopes" {...form.getInputProps('scopes')}>
         <Group mt={6} gap="lg">
           {SCOPES.map(scope => (
@@ -128,6 +143,7 @@ export function changeOf(fields: KeyFields, isNew: boolean): KeyChange & { reado
     daily_limit: fields.daily_limit === '' ? empty : Number(fields.daily_limit),
     credit_limit: fields.credit_limit.trim() === '' ? empty : fields.credit_limit.trim(),
     max_concurrent: fields.max_concurrent === '' ? undefined : Number(fields.max_concurrent),
+    budgets: budgetInputsOf(fields.budgets),
     expires_at: fields.expires_at === '' ? empty : new Date(fields.expires_at).toISOString(),
   }
   return Object.fromEntries(
@@ -156,6 +172,7 @@ function fieldsOf(key: KeyObject): KeyFields {
     daily_limit: key.daily_limit ?? '',
     credit_limit: key.credit_limit ?? '',
     max_concurrent: key.max_concurrent,
+    budgets: budgetFieldsOf(key.budgets),
     expires_at: key.expires_at === null ? '' : localInput(key.expires_at),
   }
 }

@@ -26,9 +26,11 @@ const COLUMNS = [
   { name: 'Key' },
   { name: 'Status' },
   { name: 'Account' },
+  { name: 'This month', isRight: true },
+  { name: 'Spent', isRight: true },
+  { name: 'Credit limit', isRight: true },
   { name: 'Requests/min', isRight: true },
   { name: 'Requests/day', isRight: true },
-  { name: 'Credit limit', isRight: true },
   { name: 'Last used', isRight: true },
 ]
 
@@ -118,18 +120,24 @@ function Row({ of: key }: { readonly of: KeyObject }): ReactNode {
       <Table.Td className="mono">{key.label}</Table.Td>
       <Table.Td>
         <Group gap={6} wrap="nowrap">
-          <StateBadge state={key.status} />
+          <StateBadge state={key.state} />
           {isInGrace && <StateBadge state="limited" word={`${key.previous.length} in grace`} />}
         </Group>
       </Table.Td>
       <Table.Td>
         <AccountName id={key.account_id} />
       </Table.Td>
-      <Table.Td className="right number">{count(key.rpm_limit)}</Table.Td>
-      <Table.Td className="right number">{key.daily_limit === null ? 'no limit' : count(key.daily_limit)}</Table.Td>
+      <Table.Td className="right">
+        <Credits value={key.spent_this_month} />
+      </Table.Td>
+      <Table.Td className="right">
+        <Credits value={key.spent} />
+      </Table.Td>
       <Table.Td className="right">
         {key.credit_limit === null ? 'no limit' : <Credits value={key.credit_limit} />}
       </Table.Td>
+      <Table.Td className="right number">{count(key.rpm_limit)}</Table.Td>
+      <Table.Td className="right number">{key.daily_limit === null ? 'no limit' : count(key.daily_limit)}</Table.Td>
       <Table.Td className="right">
         <Ago at={key.last_used_at} />
       </Table.Td>
