@@ -33,6 +33,7 @@ const LONG = [
   'chaos/kill-nine',
   'linear',
   'e2e/upstream/one-store/large-answers',
+  'e2e/webhooks/one-store/flood',
   'browser/every-dialog',
   'chaos/nodes',
   'chaos/node-stopped',
@@ -40,6 +41,7 @@ const LONG = [
   'browser/conflicts',
   'browser/operator-day',
   'e2e/cli/one-store/migrate',
+  'e2e/webhooks/one-store/nodes',
   'e2e/edge/one-store/slow',
   'e2e/streams/one-store/stalled',
   'e2e/streams/one-store/backpressure',
@@ -61,7 +63,8 @@ const SLOTS = 2 * Math.max(2, availableParallelism()) + 1
 const slotsOf = (file: string) => (MEASURING.test(file) ? 4 : /^test\/(e2e|clients)\//.test(file) ? 1 : 2)
 
 // Files that measure processor time, latency or memory need most of the machine.
-const MEASURING = /\/(linear|request-work|large-answers|idle-memory|streams\/one-store\/memory)\.test\.ts$/
+const MEASURING =
+  /\/(linear|request-work|large-answers|idle-memory|streams\/one-store\/memory|webhooks\/one-store\/flood)\.test\.ts$/
 
 // A file that fails while others run is run once more alone, if there are not many: on a busy machine a test that waits for several
 // processes may wait too long. It is reported as flaky, and more than a few of them fail the command.

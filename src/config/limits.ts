@@ -169,7 +169,7 @@ const TABLE = {
   webhookLeaseMs: 30 * SECOND,
   // How often a node looks for events of other nodes: with webhooks, and without any.
   webhooksPolledEveryMs: 2 * SECOND,
-  webhooksIdlePolledEveryMs: 30 * SECOND,
+  webhooksIdlePolledEveryMs: 10 * SECOND,
   // How long a drain waits for exchanges under way.
   webhookDrainMsMax: 2 * SECOND,
   webhookEventsKeptMs: 40 * 24 * 60 * MINUTE,

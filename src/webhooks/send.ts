@@ -1,5 +1,6 @@
 // One exchange with an endpoint: a POST within one deadline, no redirects, public addresses only unless private ones are allowed,
 // and a bounded part of the answer. Only its status counts.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Failure } from '../domain/failure.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { ConnectionLimit } from '../upstream/connection-limit.ts'
@@ -45,6 +46,8 @@ export type Endpoint = {
 const CONNECTIONS_MAX = 4
 // A connection that the endpoint has closed meanwhile says nothing about it.
 const STALE_MAX = 3
+// All of them rest, or the process has no more.
+const BUSY_PAUSE_MS = 3
 
 // Connections are kept for as long as it is open.
 export function openEndpoint(address: string, needs: SendNeeds): Endpoint {
@@ -70,13 +73,13 @@ export function openEndpoint(address: string, needs: SendNeeds): Endpoint {
     async post({ id, headers, body }) {
       const startedMs = clock.monotonic()
       const request = { id, path: `${url.pathname}${url.search}`, head: headerLines(headers), body }
-      let ended: Ended
-      for (let tries = 1; ; tries++) {
-        ended = await exchange(client, request, needs, { startedMs, aborts })
-        if (!ended.isStale || tries === STALE_MAX) break
+      for (let stale = 0; ; ) {
+        const { again, ...outcome } = await exchange(client, request, needs, { startedMs, aborts })
+        if (again === 'stale') stale += 1
+        const tookMs = Math.round(clock.monotonic() - startedMs)
+        if (again === undefined || stale === STALE_MAX || tookMs >= ms) return { ...outcome, durationMs: tookMs }
+        if (again === 'busy') await sleep(BUSY_PAUSE_MS)
       }
-      const { isStale, ...outcome } = ended
-      return { ...outcome, durationMs: Math.round(clock.monotonic() - startedMs) }
     },
     async close() {
       for (const abort of aborts) abort()
@@ -86,7 +89,8 @@ export function openEndpoint(address: string, needs: SendNeeds): Endpoint {
 }
 
 type Request = { readonly id: string; readonly path: string; readonly head: string; readonly body: string }
-type Ended = Omit<Outcome, 'durationMs'> & { readonly isStale: boolean }
+// `again`: nothing was sent for a reason of our own.
+type Ended = Omit<Outcome, 'durationMs'> & { readonly again: 'stale' | 'busy' | undefined }
 
 function exchange(
   client: HttpClient,
@@ -107,7 +111,7 @@ function exchange(
       clearTimeout(timer)
       aborts.delete(abort)
       stream.abort()
-      resolve({ status, error, retryAfterMs, isAborted: false, isStale: false, ...more })
+      resolve({ status, error, retryAfterMs, isAborted: false, again: undefined, ...more })
     }
     const byStatus = () => over(errorOfStatus(status ?? 0))
     const abort = () => over('ended by a shutdown', { isAborted: true })
@@ -127,7 +131,7 @@ function exchange(
         end(failure) {
           if (isOver) return
           if (failure === undefined) byStatus()
-          else over(wordsOfFailure(failure), { isStale: failure.stale })
+          else over(wordsOfFailure(failure), { again: failure.stale ? 'stale' : failure.ours ? 'busy' : undefined })
         },
       },
     )

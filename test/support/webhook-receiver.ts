@@ -35,7 +35,8 @@ export type Receiver = AsyncDisposable & {
   dataOf(type: string): readonly Data[]
 }
 
-export async function startReceiver(): Promise<Receiver> {
+// On a port of its own choice, unless one is given.
+export async function startReceiver(port = 0): Promise<Receiver> {
   const received: Received[] = []
   let choose: (received: Received, index: number) => Reply = () => ({ status: 200 })
   let endlessBytes = 0
@@ -74,7 +75,7 @@ export async function startReceiver(): Promise<Receiver> {
     else setTimeout(end, reply.afterMs)
   }
 
-  server.listen(0, '127.0.0.1')
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks?token=1`,

@@ -52,6 +52,8 @@ if (!setup.readOnly) {
   migrate(sql.db)
   // FULL: an acknowledged commit survives a power cut.
   sql.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000')
+  // One process owns the file: leases of earlier processes are over.
+  sql.db.exec('UPDATE webhook SET owner = NULL, leased_until = NULL WHERE owner IS NOT NULL')
 }
 sql.db.exec('PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY')
 
