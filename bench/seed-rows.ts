@@ -153,7 +153,8 @@ function chat(at: number, random: () => number) {
     usage_source: 'upstream',
     hold: cost * 2n,
     cost,
-    upstream_cost: cost / 2n,
+    // Some targets state no cost.
+    upstream_cost: took % 7 === 0 ? null : cost / 2n,
     first_byte_at: at + Math.floor(took / 3),
   }
 }

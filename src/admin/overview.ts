@@ -8,12 +8,16 @@ import { readRange, wrong } from './input.ts'
 
 export type OverviewQuery = { readonly from?: string; readonly to?: string; readonly step?: 'hour' | 'day' }
 
-type SpendingObject = {
+export type SpendingObject = {
   readonly requests: number
   readonly errors: number
   readonly prompt_tokens: number
   readonly completion_tokens: number
   readonly cost: string
+  // Null if it is unknown for every request that was served.
+  readonly upstream_cost: string | null
+  readonly margin: string | null
+  readonly requests_without_upstream_cost: number
 }
 type MomentObject = SpendingObject & { readonly p50_ms: number | null; readonly p95_ms: number | null }
 type TopObject = SpendingObject & { readonly id: string }
@@ -85,12 +89,18 @@ function momentObject(moment: Moment): MomentObject {
   return { ...spendingObject(moment), p50_ms: moment.p50Ms, p95_ms: moment.p95Ms }
 }
 
-function spendingObject(sums: Omit<Spending, 'group'>): SpendingObject {
+export function spendingObject(sums: Omit<Spending, 'group'>): SpendingObject {
+  const { cost, upstreamCost, requestsWithoutUpstreamCost: unknown, costWithoutUpstreamCost: unknownPart } = sums
+  const isKnown = unknown === 0 || upstreamCost !== 0n || cost !== unknownPart
   return {
     requests: sums.requests,
     errors: sums.errors,
     prompt_tokens: sums.promptTokens,
     completion_tokens: sums.completionTokens,
-    cost: formatCredits(sums.cost),
+    cost: formatCredits(cost),
+    upstream_cost: isKnown ? formatCredits(upstreamCost) : null,
+    // Of the requests whose upstream cost is known: the others would count as pure profit.
+    margin: isKnown ? formatCredits(cost - unknownPart - upstreamCost) : null,
+    requests_without_upstream_cost: unknown,
   }
 }

@@ -1,12 +1,18 @@
 // Usage rows and their sums for operators.
-import { formatCredits } from '../domain/credits.ts'
 import { readTagFilter } from '../domain/tags.ts'
 import type { Endpoint, Outcome } from '../domain/usage.ts'
 import { type OperatorUsageObject, operatorUsageObject } from '../domain/usage-wire.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Page, SummaryGroup, SummaryRow, TagPair, UsageReports } from '../store/contract/operator.ts'
 import { type List, listOf, readRange, unknown, wrong } from './input.ts'
-import { type OverviewObject, type OverviewQuery, overviewObject, readOverviewSpan } from './overview.ts'
+import {
+  type OverviewObject,
+  type OverviewQuery,
+  overviewObject,
+  readOverviewSpan,
+  type SpendingObject,
+  spendingObject,
+} from './overview.ts'
 
 export type UsageQuery = {
   readonly from?: string
@@ -20,15 +26,7 @@ export type UsageQuery = {
   readonly tag?: readonly string[]
 }
 
-export type SummaryObject = {
-  readonly object: 'usage_summary'
-  readonly group: string
-  readonly requests: number
-  readonly errors: number
-  readonly prompt_tokens: number
-  readonly completion_tokens: number
-  readonly cost: string
-}
+export type SummaryObject = SpendingObject & { readonly object: 'usage_summary'; readonly group: string }
 
 export type ReportMethods = {
   usage(query: UsageQuery, page: Page): Promise<List<OperatorUsageObject>>
@@ -83,13 +81,5 @@ function readTag(text: string): TagPair {
 }
 
 function summaryObject(row: SummaryRow): SummaryObject {
-  return {
-    object: 'usage_summary',
-    group: row.group,
-    requests: row.requests,
-    errors: row.errors,
-    prompt_tokens: row.promptTokens,
-    completion_tokens: row.completionTokens,
-    cost: formatCredits(row.cost),
-  }
+  return { object: 'usage_summary', group: row.group, ...spendingObject(row) }
 }

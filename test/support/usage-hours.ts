@@ -80,7 +80,14 @@ export function sumUp(rows: readonly UsageRow[], groupBy: SummaryGroup): readonl
     promptTokens: of.reduce((sum, row) => sum + row.tokens.prompt, 0),
     completionTokens: of.reduce((sum, row) => sum + row.tokens.completion, 0),
     cost: of.reduce((sum, row) => sum + row.cost, 0n),
+    upstreamCost: of.reduce((sum, row) => sum + (row.upstreamCost ?? 0n), 0n),
+    requestsWithoutUpstreamCost: requestsOf(of.filter(isUncosted)),
+    costWithoutUpstreamCost: of.filter(isUncosted).reduce((sum, row) => sum + row.cost, 0n),
   }))
+}
+
+function isUncosted({ provider, upstreamCost }: UsageRow): boolean {
+  return provider !== null && upstreamCost === null
 }
 
 // A row may stand for several refusals.

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
+import { migrationsIn } from '../../src/store/migration-files.ts'
 import { APPLICATION_ID, migrate } from '../../src/store/sqlite/migrate.ts'
 import { sqliteSql } from '../../src/store/sqlite/sql.ts'
 import { billingStatements } from '../../src/store/sqlite/statements.ts'
@@ -33,6 +34,44 @@ test('a catalog of the first schema is kept, as its first version, and declared 
   )
   assert.deepEqual(db.prepare('SELECT * FROM credential').all(), [])
   assert.ok(Number(db.prepare('PRAGMA user_version').get()?.user_version) >= 2)
+})
+
+test('sums from before margins are made again where their rows exist, and estimated where they are gone', () => {
+  const db = new DatabaseSync(':memory:')
+  const folder = new URL('../../src/store/sqlite/migrations/', import.meta.url)
+  db.enableDefensive(false)
+  for (const text of migrationsIn(folder).slice(0, 15)) db.exec(text)
+  db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 15`)
+  db.exec(`INSERT INTO usage_rolled (hour, mark, rolled_mark, dropped) VALUES (1, 4, 4, 2), (2, 7, 7, 0), (3, 0, 0, 0);
+    INSERT INTO usage_rolled_total VALUES (1, 4), (2, 7); INSERT INTO usage_rolled_day VALUES (0, 11)`)
+  for (const hour of [1, 2])
+    for (const [provider, cost, upstream] of [
+      ['known', 10, 4],
+      ['silent', 20, 0],
+      ['', 0, 0],
+    ])
+      db.exec(`INSERT INTO usage_hour VALUES (${hour}, 'a', 'k', 'm', '${provider}', 'chat.completions', 'completed', '', '',
+        3, 0, 0, 0, 0, 0, ${cost}, ${upstream}, 0)`)
+
+  migrate(db)
+
+  const all = (statement: string) =>
+    db
+      .prepare(statement)
+      .all()
+      .map(row => Object.values(row))
+  const unknown = 'requests_without_upstream_cost, cost_without_upstream_cost'
+  assert.deepEqual(all(`SELECT provider, ${unknown} FROM usage_hour WHERE hour = 1 ORDER BY provider`), [
+    ['', 0, 0],
+    ['known', 0, 0],
+    ['silent', 3, 20],
+  ])
+  assert.deepEqual(all('SELECT hour, mark, rolled_mark FROM usage_rolled'), [
+    [1, 4, 4],
+    [2, 8, 7],
+    [3, 0, 0],
+  ])
+  assert.deepEqual([all('SELECT * FROM usage_rolled_total'), all('SELECT * FROM usage_rolled_day')], [[], []])
 })
 
 test('states and kinds outside their lists are still refused, and the file is intact', () => {

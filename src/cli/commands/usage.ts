@@ -86,7 +86,10 @@ export const commands: Readonly<Record<string, Command>> = {
   ),
 }
 
-const SUMMARY_COLUMNS = ['group', 'requests', 'errors', 'prompt_tokens', 'completion_tokens', 'cost']
+const SUMMARY_COLUMNS = [
+  ...['group', 'requests', 'errors', 'prompt_tokens', 'completion_tokens'],
+  ...['cost', 'upstream_cost', 'margin', 'requests_without_upstream_cost'],
+]
 
 // Page by page or as a CSV stream, with constant memory. A file gets its name only when it is complete.
 const PAGE_ROWS = 1000

@@ -181,9 +181,16 @@ export const ADMIN = {
       query: Type.Object({ ...usageFilter, format: Type.Optional(UsageFormat), ...paging('request') }, strict),
     },
   ),
-  summariseUsage: endpoint('GET', '/usage/summary', 'Summarize usage rows', READ, listOf(SummaryShape), {
-    query: Type.Object({ ...usageFilter, group_by: GroupBy }, strict),
-  }),
+  summariseUsage: endpoint(
+    'GET',
+    '/usage/summary',
+    'Summarize usage rows, as JSON or CSV',
+    READ,
+    listOf(SummaryShape),
+    {
+      query: Type.Object({ ...usageFilter, group_by: GroupBy, format: Type.Optional(UsageFormat) }, strict),
+    },
+  ),
   overview: endpoint(
     'GET',
     '/overview',

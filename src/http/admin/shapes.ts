@@ -203,23 +203,30 @@ export const OperatorUsageShape = Type.Object({
   ),
 })
 
-export const SummaryShape = Type.Object({
-  object: Type.Literal('usage_summary'),
-  group: Type.String(),
-  requests: Type.Integer(),
-  errors: Type.Integer(),
-  prompt_tokens: Tokens,
-  completion_tokens: Tokens,
-  cost: Credits,
-})
-
 const SPENDING = {
   requests: Type.Integer(),
   errors: Type.Integer(),
   prompt_tokens: Tokens,
   completion_tokens: Tokens,
   cost: Credits,
+  upstream_cost: Type.Union([Credits, Type.Null()], {
+    description: 'What providers charged, as far as targets state it. Null if it is unknown for all requests.',
+  }),
+  margin: Type.Union([Credits, Type.Null()], {
+    description: 'Cost less upstream cost, of the requests whose upstream cost is known.',
+  }),
+  requests_without_upstream_cost: Type.Integer({
+    minimum: 0,
+    description: 'Requests that a provider served and whose upstream cost is unknown: not part of the margin.',
+  }),
 }
+
+export const SummaryShape = Type.Object({
+  object: Type.Literal('usage_summary'),
+  group: Type.String(),
+  ...SPENDING,
+})
+
 const Milliseconds = nullable(Type.Integer({ minimum: 0 }))
 const MOMENT = { ...SPENDING, p50_ms: Milliseconds, p95_ms: Milliseconds }
 const Named = Type.Object({ id: Type.String(), ...SPENDING })

@@ -1,7 +1,7 @@
 // The endpoints of usage rows and their sums, as JSON pages or as one CSV stream.
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { ReportMethods, UsageQuery } from '../../admin/reports.ts'
+import type { ReportMethods, SummaryObject, UsageQuery } from '../../admin/reports.ts'
 import type { OperatorUsageObject } from '../../domain/usage-wire.ts'
 import { pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
@@ -22,13 +22,23 @@ export function usageEndpoints(
     async ({ query, request, reply }) => {
       reply.header('vary', 'Accept')
       const { limit, after, format, ...filter } = query
-      const isCsv = format === undefined ? wantsCsv(request.headers.accept) : format === 'csv'
-      if (!isCsv) return reports.usage(filter, pageOf(query))
+      if (!isCsv(format, request.headers.accept)) return reports.usage(filter, pageOf(query))
       return sendCsv(reply, filter, { rowsMax: limit ?? Number.POSITIVE_INFINITY, after }, reports)
     },
     needs,
   )
-  serve(app, ADMIN.summariseUsage, ({ query: { group_by, ...filter } }) => reports.summary(filter, group_by), needs)
+  serve(
+    app,
+    ADMIN.summariseUsage,
+    async ({ query: { group_by, format, ...filter }, request, reply }) => {
+      reply.header('vary', 'Accept')
+      const summary = await reports.summary(filter, group_by)
+      if (!isCsv(format, request.headers.accept)) return summary
+      csvHeaders(reply, 'usage-summary')
+      return SUMMARY_HEADER + summary.data.map(row => lineOf(SUMMARY_COLUMNS, row)).join('')
+    },
+    needs,
+  )
   serve(app, ADMIN.overview, ({ query }) => reports.overview(query), needs)
   serve(app, ADMIN.getUsage, ({ params }) => reports.usageOf(params.request_id ?? ''), needs)
 }
@@ -54,9 +64,17 @@ async function sendCsv(reply: FastifyReply, filter: UsageQuery, range: CsvRange,
     }
   }
 
-  reply.header('content-type', 'text/csv; charset=utf-8')
-  reply.header('content-disposition', 'attachment; filename="usage.csv"')
+  csvHeaders(reply, 'usage')
   return Readable.from(lines(), { objectMode: false })
+}
+
+function csvHeaders(reply: FastifyReply, name: string): void {
+  reply.header('content-type', 'text/csv; charset=utf-8')
+  reply.header('content-disposition', `attachment; filename="${name}.csv"`)
+}
+
+function isCsv(format: string | undefined, accept: string | undefined): boolean {
+  return format === undefined ? wantsCsv(accept) : format === 'csv'
 }
 
 // CSV only if requested by name and JSON is not preferred.
@@ -120,9 +138,28 @@ const COLUMNS: readonly Exclude<keyof OperatorUsageObject, 'object' | 'routing'>
 
 export const CSV_HEADER = `${COLUMNS.join(',')}\r\n`
 
+const SUMMARY_COLUMNS: readonly Exclude<keyof SummaryObject, 'object'>[] = [
+  'group',
+  'requests',
+  'errors',
+  'prompt_tokens',
+  'completion_tokens',
+  'cost',
+  'upstream_cost',
+  'margin',
+  'requests_without_upstream_cost',
+]
+const SUMMARY_HEADER = `${SUMMARY_COLUMNS.join(',')}\r\n`
+
 export function csvLine(row: OperatorUsageObject): string {
-  return `${COLUMNS.map(name => cell(row[name])).join(',')}\r\n`
+  return lineOf(COLUMNS, row)
 }
+
+function lineOf<T extends object>(columns: readonly (keyof T)[], row: T): string {
+  return `${columns.map(name => cell(row[name])).join(',')}\r\n`
+}
+
+const DECIMAL = /^-?\d+(\.\d+)?$/
 
 // A cell that begins like a formula would be run by the spreadsheet, also after blanks and invisible characters; a leading
 // apostrophe makes it text.
@@ -130,6 +167,7 @@ function cell(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  const safe = /^[\s\p{Cc}\p{Cf}]*[=+\-@\t\r\n＝＋－＠]/u.test(text) ? `'${text}` : text
+  // A negative amount is no formula.
+  const safe = !DECIMAL.test(text) && /^[\s\p{Cc}\p{Cf}]*[=+\-@\t\r\n＝＋－＠]/u.test(text) ? `'${text}` : text
   return /[",;\r\n\t']|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

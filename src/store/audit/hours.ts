@@ -95,6 +95,7 @@ export function findInHour(book: HourBook, row: PassRow, counts: AuditCounts): v
   }
   const [cost, hold] = [row.cost as Nano, row.hold as Nano]
   const unknown = row.error_code === 'model_not_found'
+  const isUncosted = row.provider !== null && row.upstream_cost === null
   if (unknown) findName(hour.totals, row.model_requested)
   const found = {
     ...row,
@@ -104,6 +105,8 @@ export function findInHour(book: HourBook, row: PassRow, counts: AuditCounts): v
     tags: tagsInSums(book.sharedTags, row, at),
     upstream_cost: row.upstream_cost ?? 0n,
     overshoot: cost > hold ? cost - hold : 0n,
+    requests_without_upstream_cost: isUncosted ? (row.requests ?? 1n) : 0n,
+    cost_without_upstream_cost: isUncosted ? cost : 0n,
   }
   addSums(hour.found, found, DIMENSIONS)
   const took = Number(row.finished_at) - Number(row.created_at)

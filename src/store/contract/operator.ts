@@ -144,6 +144,10 @@ export type SummaryRow = {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly cost: Nano
+  // What providers charged, as far as it is known; and the served requests of which it is not, with what their callers paid.
+  readonly upstreamCost: Nano
+  readonly requestsWithoutUpstreamCost: number
+  readonly costWithoutUpstreamCost: Nano
 }
 
 export type OverviewSpan = { readonly from: number; readonly to: number; readonly step: 'hour' | 'day' }

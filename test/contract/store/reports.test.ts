@@ -205,8 +205,10 @@ function topOf(rows: readonly UsageRow[], group: SummaryGroup): readonly Spendin
   return groups.sort((a, b) => (a.cost > b.cost ? -1 : 1)).slice(0, 10)
 }
 
-function sumsOf({ group, requests, errors, promptTokens, completionTokens, cost }: Spending): Spending {
-  return { group, requests, errors, promptTokens, completionTokens, cost }
+// Without the name.
+function sumsOf(spending: Spending & { readonly name?: string; readonly label?: string }): Spending {
+  const { name: _name, label: _label, ...sums } = spending
+  return sums
 }
 
 function iso(at: number): string {

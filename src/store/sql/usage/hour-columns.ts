@@ -21,9 +21,20 @@ export const ROW_DIMENSIONS = {
 export type Dimension = keyof typeof ROW_DIMENSIONS
 export const DIMENSIONS = Object.keys(ROW_DIMENSIONS) as readonly Dimension[]
 
-export const SUM_COLUMNS = ['requests', ...TOKEN_COLUMNS, 'cost', 'upstream_cost', 'overshoot'] as const
+export const SUM_COLUMNS = [
+  'requests',
+  ...TOKEN_COLUMNS,
+  'cost',
+  'upstream_cost',
+  'overshoot',
+  'requests_without_upstream_cost',
+  'cost_without_upstream_cost',
+] as const
 type SumColumn = (typeof SUM_COLUMNS)[number]
 type TokenColumn = (typeof TOKEN_COLUMNS)[number]
+
+// A provider served the request, and what it charged for that is unknown.
+const WITHOUT_UPSTREAM_COST = 'provider IS NOT NULL AND upstream_cost IS NULL'
 
 // What one row adds to a sum; sums of hours and days are added unchanged.
 export const ROW_SUMMANDS: Readonly<Record<SumColumn, string>> = {
@@ -32,6 +43,8 @@ export const ROW_SUMMANDS: Readonly<Record<SumColumn, string>> = {
   cost: 'cost',
   upstream_cost: 'COALESCE(upstream_cost, 0)',
   overshoot: 'CASE WHEN cost > hold THEN cost - hold ELSE 0 END',
+  requests_without_upstream_cost: `CASE WHEN ${WITHOUT_UPSTREAM_COST} THEN requests ELSE 0 END`,
+  cost_without_upstream_cost: `CASE WHEN ${WITHOUT_UPSTREAM_COST} THEN cost ELSE 0 END`,
 }
 
 export const ERROR_OUTCOMES = `('refused', 'upstream_failed', 'upstream_broke')`

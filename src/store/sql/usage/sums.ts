@@ -20,7 +20,7 @@ const DIMENSION_OF: Readonly<Partial<Record<SummaryGroup, Dimension>>> = {
   account: 'account_id',
 }
 
-export type Sums = { requests: number; errors: number; promptTokens: number; completionTokens: number; cost: Nano }
+export type Sums = { -readonly [Name in keyof Omit<SummaryRow, 'group'>]: SummaryRow[Name] }
 
 // Times newest first, everything else by cost, highest first.
 export async function summarise(filter: UsageSpan, groupBy: SummaryGroup, sql: Tx): Promise<readonly SummaryRow[]> {
@@ -94,7 +94,9 @@ export function sumsOf({ summand, dimension }: Source): string {
   const requests = summand('requests')
   return `SUM(${requests}) AS requests, SUM(${summand('prompt_tokens')}) AS prompt_tokens,
     SUM(CASE WHEN ${dimension('outcome')} IN ${ERROR_OUTCOMES} THEN ${requests} ELSE 0 END) AS errors,
-    SUM(${summand('completion_tokens')}) AS completion_tokens, SUM(${summand('cost')}) AS cost`
+    SUM(${summand('completion_tokens')}) AS completion_tokens, SUM(${summand('cost')}) AS cost,
+    SUM(${summand('upstream_cost')}) AS upstream_sum, SUM(${summand('requests_without_upstream_cost')}) AS unknown_requests,
+    SUM(${summand('cost_without_upstream_cost')}) AS unknown_cost`
 }
 
 // Chats unless the endpoint says otherwise.
@@ -120,12 +122,24 @@ export function total(all: Iterable<Sums>): Sums {
     sum.promptTokens += each.promptTokens
     sum.completionTokens += each.completionTokens
     sum.cost += each.cost
+    sum.upstreamCost += each.upstreamCost
+    sum.requestsWithoutUpstreamCost += each.requestsWithoutUpstreamCost
+    sum.costWithoutUpstreamCost += each.costWithoutUpstreamCost
   }
   return sum
 }
 
 export function noSums(): Sums {
-  return { requests: 0, errors: 0, promptTokens: 0, completionTokens: 0, cost: 0n }
+  return {
+    requests: 0,
+    errors: 0,
+    promptTokens: 0,
+    completionTokens: 0,
+    cost: 0n,
+    upstreamCost: 0n,
+    requestsWithoutUpstreamCost: 0,
+    costWithoutUpstreamCost: 0n,
+  }
 }
 
 export function readSums(row: Row): Sums {
@@ -135,6 +149,9 @@ export function readSums(row: Row): Sums {
     promptTokens: int(row.prompt_tokens),
     completionTokens: int(row.completion_tokens),
     cost: big(row.cost),
+    upstreamCost: big(row.upstream_sum),
+    requestsWithoutUpstreamCost: int(row.unknown_requests),
+    costWithoutUpstreamCost: big(row.unknown_cost),
   }
 }
 

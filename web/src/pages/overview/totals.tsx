@@ -7,9 +7,19 @@ import { count, duration, share } from '../../format/numbers.ts'
 
 export function Totals({ of }: { readonly of: TimedSums }): ReactNode {
   return (
-    <SimpleGrid component="section" aria-label="Totals" cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
+    <SimpleGrid component="section" aria-label="Totals" cols={{ base: 2, sm: 4 }} spacing="sm">
       <Tile name="Requests" value={count(of.requests)} />
       <Tile name="Spend (credits)" value={<Credits value={of.cost} />} />
+      <Tile
+        name="Provider cost (credits)"
+        value={of.upstream_cost === null ? '–' : <Credits value={of.upstream_cost} />}
+        note={of.requests_without_upstream_cost === 0 ? '' : `unknown for ${count(of.requests_without_upstream_cost)}`}
+      />
+      <Tile
+        name="Margin (credits)"
+        value={of.margin === null ? '–' : <Credits value={of.margin} />}
+        note={of.requests_without_upstream_cost === 0 ? '' : 'of requests with a known cost'}
+      />
       <Tile
         name="Tokens"
         value={count(of.prompt_tokens + of.completion_tokens)}
