@@ -210,6 +210,14 @@ const TABLE = {
   workerRestartMsMax: 10 * SECOND,
   workerSteadyAfterMs: 1 * MINUTE,
 
+  // Metrics of the store: how many accounts and budgets, how often they and its state are read at most, how long a scrape waits,
+  // and how long values are shown that cannot be read again.
+  gaugesMax: 1000,
+  gaugesReadEveryMs: 15 * SECOND,
+  gaugesWaitMsMax: 1 * SECOND,
+  gaugesKeptMs: 5 * MINUTE,
+  storeCheckedEveryMs: 5 * SECOND,
+
   // The process
   limitsPrunedEveryMs: 1 * MINUTE,
   drainDelayMs: 5 * SECOND,

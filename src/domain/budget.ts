@@ -93,7 +93,11 @@ export function monthBegan(month: number): number {
 
 let lastMonth = { began: 0, ends: 0, month: 0 }
 
-function budgetLeft({ budget, spent, held }: BudgetState): Nano {
+export function budgetLeft({
+  budget,
+  spent,
+  held,
+}: Pick<BudgetState, 'spent' | 'held'> & { readonly budget: Pick<Budget, 'amount'> }): Nano {
   const left = budget.amount - spent - held
   return left > 0n ? left : 0n
 }

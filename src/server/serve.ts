@@ -35,6 +35,7 @@ export async function serve(config: Config): Promise<number> {
   const opened = await openStore(context)
   await using start = leaveUnlessServing(opened.store)
   reload = () => void applyFile(opened, context)
+  watchStore(opened, context)
   const drain = drainable({ inFlight, bounds: config.bounds, log, onTold: tree?.onDrain })
   const peers = watchNodes(opened, drain, context)
   const v1 = await openV1(opened, { drain, peers }, context)
@@ -116,6 +117,15 @@ function leaveUnlessServing({ nodes }: OpenedStore['store']) {
       if (!isServing) await nodes.leave().catch(() => undefined)
     },
   }
+}
+
+function watchStore({ store }: OpenedStore, { config, clock, log, metrics }: ServerContext): void {
+  metrics.watchStore({
+    store: { ping: store.ping, money: store.gauges.money },
+    bounds: config.bounds,
+    clock,
+    onError: error => log.warn({ err: wordsOf(error) }, 'cannot read balances and budgets for the metrics'),
+  })
 }
 
 // Rows of a dead process are booked before anything new.

@@ -5,6 +5,7 @@ import type { FailureKind } from '../domain/failure.ts'
 import type { TargetsView } from '../domain/routing.ts'
 import type { RequestReport } from './request-log.ts'
 import { requestMetrics } from './request-metrics.ts'
+import { type StoreMetricsNeeds, storeMetrics } from './store-metrics.ts'
 import { targetMetrics } from './target-metrics.ts'
 
 export type Metrics = {
@@ -29,6 +30,8 @@ export type Metrics = {
   readonly connections: { onRefused(bound: string): void; onEvicted(bound: string): void }
   watchConnections(open: () => number): void
   watchOpenRows(open: () => number): void
+  // From here on the store, balances and budgets are too.
+  watchStore(needs: StoreMetricsNeeds): void
   streams: { delta(by: 1 | -1): void }
   text(): Promise<string>
   // In the form that is sent between processes.
@@ -54,6 +57,7 @@ export function gatewayMetrics(
   gauge(registry, 'turnpike_answer_bytes', 'Memory reserved for large JSON responses.', live.answerBytes)
   let streamsNow = 0
   gauge(registry, 'turnpike_streams_in_flight', 'Streams being served.', () => streamsNow)
+  let stored: ReturnType<typeof storeMetrics> | undefined
 
   return {
     ...requests,
@@ -62,6 +66,9 @@ export function gatewayMetrics(
     watchConnections: open => gauge(registry, 'turnpike_connections', 'Open client connections.', open),
     watchOpenRows: open =>
       gauge(registry, 'turnpike_open_rows', 'Requests whose usage row is being opened or is open.', open),
+    watchStore(needs) {
+      stored = storeMetrics(needs)
+    },
     watch: targets => targetMetrics(registry, targets),
     watchRedis: isUp => redisMetrics(registry, isUp),
     streams: {
@@ -69,7 +76,12 @@ export function gatewayMetrics(
         streamsNow += by
       },
     },
-    text: async () => (gather === undefined ? registry : sumOf(await gather())).metrics(),
+    async text() {
+      const [all, ofStore] = await Promise.all([gather?.(), stored?.registry()])
+      // All workers would show the same of the store, so that there is nothing to sum.
+      const own = await (all === undefined ? registry : sumOf(all)).metrics()
+      return ofStore === undefined ? own : `${own}\n${await ofStore.metrics()}`
+    },
     asJson: async () => (await registry.getMetricsAsJSON()) as unknown as readonly MetricJson[],
     contentType: registry.contentType,
   }
@@ -122,6 +134,11 @@ type EventCounters = Pick<
   | 'connections'
 >
 
+const ALARMS = [
+  ...['usage_clamped', 'settlement_late', 'settlement_corrected', 'settlement_unknown', 'rows_recovered'],
+  ...['breaker_opened', 'breaker_closed', 'credential_dead', 'credential_alive'],
+]
+
 // Rare enough that the library's own counters are fast enough.
 function eventCounters(registry: Registry): EventCounters {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: readonly Label[]) =>
@@ -148,6 +165,11 @@ function eventCounters(registry: Registry): EventCounters {
     'Events that need attention: clamped usage, late settlements, recovered rows, circuit breakers, credentials.',
     'alarm',
   )
+  // From the start: a counter that appears with its first event shows no increase.
+  for (const alarm of ALARMS) alarms.inc({ alarm }, 0)
+  for (const result of ['delivered', 'failed']) webhooks.inc({ result }, 0)
+  for (const refused of [refusedConnections, evictedConnections])
+    for (const bound of ['total', 'address']) refused.inc({ bound }, 0)
   return {
     parserError: code => rejected.inc({ code }),
     upstreamError: kind => upstream.inc({ kind }),

@@ -1,5 +1,6 @@
 // The metrics that every request changes, as plain counters that are read on a scrape.
 import type { Metric, Registry } from '@prometheus-io/client'
+import { REFUSALS } from '../domain/refusal.ts'
 import type { Endpoint } from '../domain/usage.ts'
 import { type Count, type FastMetric, fastCounter, fastHistogram, type Spread } from './fast-metrics.ts'
 import type { RequestReport } from './request-log.ts'
@@ -14,6 +15,7 @@ export function requestMetrics(registry: Registry): RequestMetrics {
     return metric
   }
   const requests = hot(fastCounter('turnpike_requests_total', 'Requests under /v1 by endpoint, status and outcome.'))
+  const errors = hot(fastCounter('turnpike_errors_total', 'Requests under /v1 that failed, by error code.'))
   const tokens = hot(fastCounter('turnpike_tokens_total', 'Tokens billed.'))
   const credits = hot(fastCounter('turnpike_credits_total', 'Credits charged (rounded for display).')).count({})
   const duration = hot(
@@ -37,6 +39,8 @@ export function requestMetrics(registry: Registry): RequestMetrics {
   }
   const seen = new Map<string, Count>()
   const durations = new Map<Endpoint, Spread>()
+  // From the start: a counter that appears with its first error shows no increase.
+  const failed = new Map<string, Count>(Object.keys(REFUSALS).map(code => [code, errors.count({ code })]))
 
   function seenCount({ endpoint, status, outcome }: RequestReport): Count {
     const key = `${endpoint} ${status} ${outcome}`
@@ -60,6 +64,8 @@ export function requestMetrics(registry: Registry): RequestMetrics {
   return {
     request(report) {
       seenCount(report).total += 1
+      const error = report.errorCode === undefined ? undefined : failed.get(report.errorCode)
+      if (error !== undefined) error.total += 1
       durationSpread(report.endpoint).observe(report.ms / 1000)
       if (report.firstByteMs !== undefined) firstByte.observe(report.firstByteMs / 1000)
       if (report.tokens !== undefined) {

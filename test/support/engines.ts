@@ -87,5 +87,6 @@ function oneAtATime(sql: Sql): Sql {
     now: sql.now,
     keyRows: sql.keyRows,
     jsonCast: sql.jsonCast,
+    jsonItems: sql.jsonItems,
   }
 }

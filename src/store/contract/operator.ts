@@ -3,6 +3,7 @@
 import type { Budget } from '../../domain/budget.ts'
 import type { Nano } from '../../domain/credits.ts'
 import type { Account, AccountStatus, KeyControls, KeyStatus, KeyWithSecrets } from '../../domain/key.ts'
+import type { MoneyGauges } from '../../domain/money-gauges.ts'
 import type { Operator, Role, Session } from '../../domain/operator.ts'
 import type { Endpoint, Outcome, UsageRow } from '../../domain/usage.ts'
 
@@ -189,6 +190,9 @@ export type EventFilter = Page & {
   readonly to?: number | undefined
 }
 export type Events = { list(filter: EventFilter): Promise<Paged<OperatorEvent>> }
+
+// For /metrics: at most `max` accounts and budgets.
+export type Gauges = { money(max: number): Promise<MoneyGauges> }
 
 export type Settings = {
   get(name: string): Promise<string | undefined>

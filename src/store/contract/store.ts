@@ -8,7 +8,7 @@ import type { RefusedFields } from '../../domain/refused-row.ts'
 import type { Outcome, RequestFacts, UsageSource } from '../../domain/usage.ts'
 import type { CatalogStore } from './catalog.ts'
 import type { Nodes } from './nodes.ts'
-import type { Accounts, Events, Keys, Operators, Sessions, Settings, UsageReports } from './operator.ts'
+import type { Accounts, Events, Gauges, Keys, Operators, Sessions, Settings, UsageReports } from './operator.ts'
 import type { Alarms, WebhookQueue, Webhooks } from './webhooks.ts'
 
 export type Store = {
@@ -19,6 +19,7 @@ export type Store = {
   readonly catalog: CatalogStore
   readonly events: Events
   readonly settings: Settings
+  readonly gauges: Gauges
   readonly nodes: Nodes
   readonly operators: Operators
   readonly sessions: Sessions

@@ -110,6 +110,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     ),
     catalog: readApart('catalog', orUnavailable(repositories.catalog), orUnavailable(lists.catalog)),
     settings: orUnavailable(repositories.settings),
+    gauges: orUnavailable(reports.gauges),
     nodes: { ...orUnavailable(nodes), withStartupLock: inTurn },
     operators: readApart('operators', orUnavailable(repositories.operators), orUnavailable(lists.operators)),
     sessions: readApart('sessions', orUnavailable(repositories.sessions), orUnavailable(lists.sessions)),

@@ -62,7 +62,11 @@ const UPKEEP_WAIT_MS = 250
 // Taken by every batch before it reads which hours are claimed.
 export const SHARE_HOURS = `SELECT pg_advisory_xact_lock_shared(${lockOf('hours')})`
 
-const DIALECT = { keyRows: 'column', jsonCast: '::json' } as const
+const DIALECT = {
+  keyRows: 'column',
+  jsonCast: '::json',
+  jsonItems: (list: string) => `json_array_elements(${list}::json) AS item(value)`,
+} as const
 
 export async function openPostgresSql(options: PostgresSqlOptions): Promise<PostgresSql> {
   // Loaded only where Postgres is used.

@@ -4,6 +4,7 @@ import type { Store } from '../contract/store.ts'
 import { sqlAccounts } from './accounts.ts'
 import { sqlCatalog } from './catalog/catalog.ts'
 import { sqlEvents } from './events.ts'
+import { sqlGauges } from './gauges.ts'
 import { sqlKeys } from './keys.ts'
 import { sqlOperators } from './operators.ts'
 import { type Retention, sqlRetention } from './retention.ts'
@@ -24,6 +25,7 @@ export type Repositories = Pick<
   | 'catalog'
   | 'events'
   | 'settings'
+  | 'gauges'
   | 'operators'
   | 'sessions'
   | 'webhooks'
@@ -39,6 +41,7 @@ export function sqlRepositories(sql: Sql): Repositories {
     catalog: sqlCatalog(sql),
     events: sqlEvents(sql),
     settings: sqlSettings(sql),
+    gauges: sqlGauges(sql),
     operators: sqlOperators(sql),
     sessions: sqlSessions(sql),
     webhooks: sqlWebhooks(sql),

@@ -18,6 +18,8 @@ export type Sql = {
   readonly keyRows: 'column' | 'view'
   // What a text needs before `->>` reads it as JSON.
   readonly jsonCast: '' | '::json'
+  // The items of a JSON list as a table `item` with the column `value`.
+  jsonItems(list: string): string
 }
 
 export type Tx = Omit<Sql, 'transaction'>

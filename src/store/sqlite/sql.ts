@@ -6,7 +6,11 @@ import type { Param, Row, Sql, Tx } from '../sql/sql.ts'
 
 export type SqliteSql = Sql & { readonly db: DatabaseSync; prepare(text: string): StatementSync; close(): void }
 
-const DIALECT = { keyRows: 'view', jsonCast: '' } as const
+const DIALECT = {
+  keyRows: 'view',
+  jsonCast: '',
+  jsonItems: (list: string) => `json_each(${list}) AS item`,
+} as const
 
 export function sqliteSql(path: string, clock: Clock, options: { readonly readOnly?: boolean } = {}): SqliteSql {
   const db = new DatabaseSync(path, {

@@ -88,6 +88,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     ),
     catalog: readApart('catalog', repository('catalog', writer.ask), repository('catalog', lists.ask)),
     settings: repository('settings', writer.ask),
+    gauges: repository('gauges', reports.ask),
     nodes: onlyNode(options),
     operators: readApart('operators', repository('operators', writer.ask), repository('operators', lists.ask)),
     sessions: readApart('sessions', repository('sessions', writer.ask), repository('sessions', lists.ask)),

@@ -92,8 +92,8 @@ test("a target's state is that of its breaker, and opening and closing count as 
 
   assert.deepEqual([before, open, closed].map(stateOf), ['closed', 'open', 'closed'])
   assert.deepEqual([before, open, closed].map(alarmsOf), [
-    [undefined, undefined],
-    [1, undefined],
+    [0, 0],
+    [1, 0],
     [1, 1],
   ])
   assert.equal(open.get(`turnpike_target_failures_total${labels('proxied', 'proxied-up')}`), 3)

@@ -1,0 +1,67 @@
+// Balances and budgets for /metrics in SQL: the accounts with the least left, and the budgets closest to their limit. Both are
+// found by a scan: an index on balances would have to be changed by every billing batch.
+import { BUDGET_PERIODS, type BudgetAction, type BudgetWindow, windowBegan } from '../../domain/budget.ts'
+import type { AccountGauge, BudgetGauge } from '../../domain/money-gauges.ts'
+import type { Gauges } from '../contract/operator.ts'
+import { big, bigOrNull, type Row, type Sql, text } from './sql.ts'
+
+export function sqlGauges(sql: Sql): Gauges {
+  return {
+    async money(max) {
+      const accounts = await sql.all(
+        `SELECT id, available, owed, low_balance FROM account_now WHERE status = 'active'
+         ORDER BY available - owed, spent DESC, id LIMIT $1`,
+        [max],
+      )
+      const now = sql.now()
+      const budgets = await sql.all(budgetsBy(sql.jsonItems), [
+        ...BUDGET_PERIODS.map(period => windowBegan(period, now)),
+        max,
+        now,
+      ])
+      return { accounts: accounts.map(readAccount), budgets: budgets.map(readBudget) }
+    },
+  }
+}
+
+const BEGAN = `CASE s.period ${BUDGET_PERIODS.map((period, i) => `WHEN '${period}' THEN CAST($${i + 1} AS BIGINT)`).join(' ')} END`
+
+// From the stored balances, which on SQLite are up to a second old. A window without a row has spent nothing.
+function budgetsBy(items: Sql['jsonItems']): string {
+  return `
+    SELECT * FROM (
+      SELECT s.object, s.id, s.account_id, s.period, s.action, s.amount,
+        CASE WHEN s.period = 'total' THEN s.spent ELSE COALESCE(w.spent, 0) END AS spent,
+        CASE WHEN s.period = 'total' THEN s.held ELSE COALESCE(w.held, 0) END AS held
+      FROM (
+        SELECT 'account' AS object, a.id, a.id AS account_id, a.spent, a.held, ${BUDGET}
+        FROM account a, ${items('a.budgets')} WHERE a.budgets <> '[]' AND a.status = 'active'
+        UNION ALL
+        SELECT 'key', k.id, k.account_id, n.spent, n.held, ${BUDGET}
+        FROM api_key k JOIN key_balance n ON n.key_id = k.id, ${items('k.budgets')}
+        WHERE k.budgets <> '[]' AND k.revoked_at IS NULL AND k.expired_at IS NULL
+          AND (k.expires_at IS NULL OR k.expires_at > $6)
+      ) s LEFT JOIN budget_window w ON w.subject = s.id AND w.period = s.period AND w.began = ${BEGAN}
+    ) b ORDER BY CAST(spent + held AS DOUBLE PRECISION) / amount DESC, object, id, period, amount LIMIT $5`
+}
+
+const BUDGET = `item.value ->> 'window' AS period, item.value ->> 'action' AS action,
+  CAST(item.value ->> 'amount' AS BIGINT) AS amount`
+
+function readAccount(row: Row): AccountGauge {
+  const { id, available, owed, low_balance } = row
+  return { id: text(id), available: big(available), owed: big(owed), lowBalance: bigOrNull(low_balance) }
+}
+
+function readBudget(row: Row): BudgetGauge {
+  return {
+    object: text(row.object) as BudgetGauge['object'],
+    id: text(row.id),
+    accountId: text(row.account_id),
+    window: text(row.period) as BudgetWindow,
+    action: text(row.action) as BudgetAction,
+    amount: big(row.amount),
+    spent: big(row.spent),
+    held: big(row.held),
+  }
+}

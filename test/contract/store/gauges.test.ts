@@ -1,0 +1,125 @@
+// Balances and budgets for /metrics: those with the least left, with what the current windows have spent.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Budget, type BudgetWindow, windowBegan } from '../../../src/domain/budget.ts'
+import { ENGINES, OPERATOR, openRepositories, type Repositories } from '../../support/engines.ts'
+
+const budget = (amount: bigint, window: BudgetWindow, action: Budget['action'] = 'block'): Budget => ({
+  amount,
+  window,
+  action,
+  thresholds: [100],
+})
+
+for (const { engine, open } of ENGINES) {
+  const account = (stores: Repositories, id: string, budgets: readonly Budget[] = []) =>
+    stores.accounts.create({ id, name: `"${id}"\n`, budgets }, OPERATOR)
+  const setBalance = (stores: Repositories, id: string, available: bigint, owed = 0n, spent = 0n) =>
+    stores.sql.run('UPDATE account SET available = $1, owed = $2, spent = $3 WHERE id = $4', [
+      available,
+      owed,
+      spent,
+      id,
+    ])
+  const spend = (
+    stores: Repositories,
+    subject: string,
+    period: BudgetWindow,
+    began: number,
+    spent: bigint,
+    held = 0n,
+  ) =>
+    stores.sql.run(
+      `INSERT INTO budget_window (subject, period, began, spent, held) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (subject, period, began) DO UPDATE SET spent = excluded.spent, held = excluded.held`,
+      [subject, period, began, spent, held],
+    )
+  const key = (stores: Repositories, id: string, accountId: string, budgets: readonly Budget[]) =>
+    stores.keys.create(
+      {
+        id,
+        accountId,
+        name: id,
+        scopes: [],
+        ipAllowlist: [],
+        rpmLimit: 1,
+        dailyLimit: null,
+        creditLimit: null,
+        maxConcurrent: 1,
+        expiresAt: null,
+        budgets,
+        secret: { hash: id, prefix: 'p', last4: 'last' },
+      },
+      OPERATOR,
+    )
+
+  test(`${engine}: the accounts with the least left come first, without suspended ones`, async () => {
+    await using stores = await openRepositories(open)
+    for (const id of ['rich', 'poor', 'owing', 'empty', 'spent', 'off']) await account(stores, id)
+    await setBalance(stores, 'rich', 9_000n)
+    await setBalance(stores, 'poor', 5n)
+    await setBalance(stores, 'owing', 0n, 7n)
+    await setBalance(stores, 'spent', 0n, 0n, 100n)
+    await stores.accounts.update('off', { status: 'suspended' }, OPERATOR)
+    await stores.accounts.update('poor', { lowBalance: 10n }, OPERATOR)
+
+    const { accounts } = await stores.gauges.money(4)
+
+    assert.deepEqual(
+      accounts.map(({ id, available, owed, lowBalance }) => [id, available, owed, lowBalance]),
+      [
+        ['owing', 0n, 7n, null],
+        ['spent', 0n, 0n, null],
+        ['empty', 0n, 0n, null],
+        ['poor', 5n, 0n, 10n],
+      ],
+    )
+  })
+
+  test(`${engine}: the budgets closest to their limit come first, each with its current window alone`, async () => {
+    await using stores = await openRepositories(open)
+    const now = stores.clock.now()
+    await account(stores, 'a', [budget(1000n, 'month'), budget(400n, 'total')])
+    await account(stores, 'b', [budget(1000n, 'hour', 'alert')])
+    await key(stores, 'k', 'a', [budget(100n, 'day'), budget(50n, 'day', 'alert')])
+    await setBalance(stores, 'a', 0n, 0n, 100n)
+    await spend(stores, 'a', 'month', windowBegan('month', now), 100n, 50n)
+    await spend(stores, 'k', 'day', windowBegan('day', now), 90n)
+    // Another window of the same length, which began when the current day did.
+    await spend(stores, 'b', 'hour', windowBegan('hour', now) - 3_600_000, 999n)
+
+    const { budgets } = await stores.gauges.money(10)
+
+    assert.deepEqual(
+      budgets.map(each => [each.object, each.id, each.accountId, each.window, each.action, each.amount, each.spent]),
+      [
+        ['key', 'k', 'a', 'day', 'alert', 50n, 90n],
+        ['key', 'k', 'a', 'day', 'block', 100n, 90n],
+        ['account', 'a', 'a', 'total', 'block', 400n, 100n],
+        ['account', 'a', 'a', 'month', 'block', 1000n, 100n],
+        ['account', 'b', 'b', 'hour', 'alert', 1000n, 0n],
+      ],
+    )
+    assert.equal(budgets[3]?.held, 50n)
+    assert.equal((await stores.gauges.money(2)).budgets.length, 2)
+  })
+
+  test(`${engine}: keys that are revoked or expired, and suspended accounts, have no budgets to show`, async () => {
+    await using stores = await openRepositories(open)
+    await account(stores, 'a')
+    await account(stores, 'off', [budget(1n, 'month')])
+    await key(stores, 'gone', 'a', [budget(1n, 'month')])
+    await key(stores, 'old', 'a', [budget(1n, 'month')])
+    await key(stores, 'kept', 'a', [budget(1n, 'month')])
+    await stores.accounts.update('off', { status: 'suspended' }, OPERATOR)
+    await stores.keys.revoke('gone', OPERATOR)
+    await stores.keys.update('old', { expiresAt: stores.clock.now() - 1 }, OPERATOR)
+
+    const { budgets } = await stores.gauges.money(10)
+
+    assert.deepEqual(
+      budgets.map(({ id }) => id),
+      ['kept'],
+    )
+  })
+}
