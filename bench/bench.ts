@@ -8,6 +8,7 @@ import { availableParallelism, cpus } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Form } from './answer-reader.ts'
+import { BUDGETED } from './budgets.ts'
 import { CONTESTANTS } from './contestants.ts'
 import { DIALECTS, type DialectContestant, EMBEDDINGS } from './dialects.ts'
 import { dialectReport } from './dialects-table.ts'
@@ -41,6 +42,7 @@ const HELP = `npm run bench -- [options]
   --hot-account        only Turnpike: one account called through three nodes on Postgres and Redis, and for comparison
                        through one node, and 1,000 accounts through both; data is where TMPDIR is
   --dialects           only Turnpike: cost of a request in each dialect, passed through and translated, against chat
+  --budgets            only Turnpike: cost of a chat with a key that has two budgets, against one without
   --profile            profile Turnpike; print with: node bench/profile.ts FOLDER
   --help`
 
@@ -57,8 +59,8 @@ async function main(): Promise<void> {
     console.log(HELP)
     return
   }
-  const { scale, dialects, before, tenants, 'hot-account': hot } = options
-  const isOnlyTurnpike = scale || hot || dialects || before !== undefined || tenants !== undefined
+  const { scale, dialects, budgets, before, tenants, 'hot-account': hot } = options
+  const isOnlyTurnpike = scale || hot || dialects || budgets || before !== undefined || tenants !== undefined
   const names = isOnlyTurnpike ? [] : options.contestants.split(',')
   const named = CONTESTANTS.filter(({ name }) => names.includes(name.toLowerCase().replaceAll(' ', '-')))
   if (named.length !== names.length) throw new Error(`--contestants: unknown name in ${options.contestants}`)
@@ -100,6 +102,7 @@ async function main(): Promise<void> {
 async function measure(plan: Plan, options: Options): Promise<readonly Report[]> {
   const { scale, before, tenants } = options
   if (options.dialects) return measureDialects(plan)
+  if (options.budgets) return [await measureSideBySide(plan, plan.folder, BUDGETED, plan.forms)]
   if (options['hot-account']) return [await measureTenants(plan, await hotAccounts(), true)]
   if (tenants !== undefined) return [await measureTenantCounts(plan, countsOf(tenants), options)]
   if (scale) return (await measureScale(plan)).map(reportOf)
@@ -151,14 +154,23 @@ async function measureTenants(plan: Plan, gateways: readonly Tenanted[], onPostg
 
 // In two parts, since there are no streams of embeddings.
 async function measureDialects(plan: Plan): Promise<readonly Report[]> {
-  const measureIn = async (part: string, contestants: readonly DialectContestant[], forms: readonly Form[]) => {
+  const measureIn = (part: string, contestants: readonly DialectContestant[], forms: readonly Form[]) => {
     const folder = join(plan.folder, part)
     mkdirSync(folder)
-    const samples = await measureRounds({ ...plan, folder, contestants, forms, alone: false })
-    return dialectReport({ contestants, samples, forms, connections: plan.connections })
+    return measureSideBySide(plan, folder, contestants, forms)
   }
   const chats = await measureIn('chats', DIALECTS, plan.forms)
   return plan.forms.includes('json') ? [chats, await measureIn('embeddings', EMBEDDINGS, ['json'])] : [chats]
+}
+
+async function measureSideBySide(
+  plan: Plan,
+  folder: string,
+  contestants: readonly DialectContestant[],
+  forms: readonly Form[],
+): Promise<Report> {
+  const samples = await measureRounds({ ...plan, folder, contestants, forms, alone: false })
+  return dialectReport({ contestants, samples, forms, connections: plan.connections })
 }
 
 type Options = ReturnType<typeof readOptions>
@@ -174,6 +186,7 @@ function readOptions() {
       profile: flag,
       scale: flag,
       dialects: flag,
+      budgets: flag,
       postgres: flag,
       'hot-account': flag,
       help: flag,

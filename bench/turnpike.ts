@@ -47,6 +47,7 @@ export async function startTurnpike(
   more: Env = {},
   core: Core = 'contestant',
   root = ROOT,
+  limits: object = UNLIMITED,
 ): Promise<Running> {
   const port = await freePort()
   const log = join(folder, 'turnpike.log')
@@ -58,7 +59,7 @@ export async function startTurnpike(
   const child = startPlain(core, command, log, env)
   await until(() => isReady(port), child, log)
   const admin = adminOf(port)
-  const key = await createKey(admin)
+  const key = await createKey(admin, limits)
   return {
     pid: child.pid!,
     port,
@@ -123,10 +124,9 @@ export function adminOf(port: number): Admin {
   }
 }
 
-export async function createKey(
-  admin: Admin,
-  limits: object = { rpm_limit: 10_000_000, daily_limit: null, max_concurrent: 10_000 },
-): Promise<{ id: string; secret: string }> {
+export const UNLIMITED = { rpm_limit: 10_000_000, daily_limit: null, max_concurrent: 10_000 }
+
+export async function createKey(admin: Admin, limits: object = UNLIMITED): Promise<{ id: string; secret: string }> {
   const account = await admin('POST', '/accounts', { name: 'bench' })
   await admin('POST', `/accounts/${account.id}/credits`, { amount: '1000000' })
   const key = await admin('POST', '/keys', { name: 'bench', account_id: account.id, ...limits })
