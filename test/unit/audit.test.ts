@@ -56,6 +56,12 @@ const SOUND = `
   INSERT INTO usage_day_ms SELECT * FROM usage_hour_ms;
 `
 
+// In addition: the months and windows of budgets that these rows belong to. The week began on the last Monday of 1969.
+const BUDGETED = `
+  UPDATE account SET month = 23640; UPDATE key_balance SET month = 23640;
+  INSERT INTO budget_window VALUES ('key_a', 'week', -259200000, 105, 500), ('acct_a', 'hour', 0, 105, 500);
+`
+
 const CHANGED = 'UPDATE usage_rolled SET mark = mark + 1'
 // The same, with nothing open; and then without the rows. The correction's request has an id that begins with the time of 1970.
 const WITHOUT_OPEN = `DELETE FROM usage WHERE request_id = 'r2'; DELETE FROM usage_hour WHERE outcome = '';
@@ -64,7 +70,7 @@ const DROPPED = `${WITHOUT_OPEN}; DELETE FROM usage; UPDATE usage_rolled SET dro
   UPDATE ledger SET request_id = '00000000-0001-7-3' WHERE kind = 'correction'`
 
 test('a correct ledger passes, and every invariant was checked', () => {
-  using ledger = openLedger()
+  using ledger = openLedger(BUDGETED)
 
   const report = auditDatabase(ledger.path, { idle: false, now: NOW })
 
@@ -166,7 +172,7 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
   ],
   [
     'an entry of the journal that no row explains',
-    `INSERT INTO balance_journal VALUES (1, 'acct_a', 'key_a', -7, 0, 7, 0, 7, 0, 0, 5)`,
+    `INSERT INTO balance_journal VALUES (1, 'acct_a', 'key_a', -7, 0, 7, 0, 7, 0, 0, 5, 0, 0, 0, 0)`,
     ['I2', 'I13'],
   ],
   [
@@ -176,12 +182,12 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
   ],
   [
     'an entry of the journal with another count of the day',
-    `INSERT INTO balance_journal VALUES (1, 'acct_a', 'key_a', 0, 0, 0, 0, 0, 0, 0, 6)`,
+    `INSERT INTO balance_journal VALUES (1, 'acct_a', 'key_a', 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0)`,
     ['I14'],
   ],
   [
     'an entry of the journal for a missing account',
-    `INSERT INTO balance_journal VALUES (1, 'acct_x', 'key_a', 0, 0, 0, 0, 0, 0, 0, 5)`,
+    `INSERT INTO balance_journal VALUES (1, 'acct_x', 'key_a', 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0)`,
     ['file'],
   ],
   ['a row that is missing in the index by key', `DELETE FROM usage_recent WHERE request_id = 'r1'`, ['file']],

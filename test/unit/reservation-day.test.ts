@@ -34,8 +34,28 @@ test('the next day starts at zero', () => {
 
 // The part of a transaction that a reservation for a free row needs.
 function unitOfWorkOf({ dailyLimit }: { readonly dailyLimit: number }) {
-  const account = { id: 'acct', status: 'active', available: 0n, held: 0n, spent: 0n, owed: 0n, dirty: false }
-  const balances = { id: 'key', version: 1, held: 0n, spent: 0n, creditLimit: null, expiresAt: null, dead: false }
+  const account = {
+    id: 'acct',
+    status: 'active',
+    available: 0n,
+    held: 0n,
+    spent: 0n,
+    owed: 0n,
+    budgets: [],
+    dirty: false,
+  }
+  const balances = {
+    id: 'key',
+    version: 1,
+    held: 0n,
+    spent: 0n,
+    creditLimit: null,
+    expiresAt: null,
+    dead: false,
+    budgets: [],
+    month: 0,
+    monthBase: 0n,
+  }
   const key = { ...balances, dailyLimit, day: 0, dayCount: 0, dirty: false } as unknown as KeyRecord
   const facts = { keyId: 'key', accountId: 'acct', createdAt: 0 }
   const entry = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, ...NO_ERROR }
