@@ -8,7 +8,17 @@ import { LIVE_MS, SLOW_MS } from './queries.ts'
 
 export type UsageRow = OperatorUsageObject
 
-export const USAGE_FILTERS = ['from', 'to', 'key_id', 'account_id', 'model', 'provider', 'endpoint', 'outcome'] as const
+export const USAGE_FILTERS = [
+  'from',
+  'to',
+  'key_id',
+  'account_id',
+  'model',
+  'provider',
+  'endpoint',
+  'outcome',
+  'tag',
+] as const
 export type UsageFilter = Partial<Record<(typeof USAGE_FILTERS)[number], string>>
 
 const PAGE = 200

@@ -15,6 +15,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
+import { TagList } from '../../components/tags.tsx'
 import { Ago, Timestamp } from '../../components/timestamp.tsx'
 import { count } from '../../format/numbers.ts'
 import { SpendByDay } from '../usage/spend-by-day.tsx'
@@ -123,6 +124,7 @@ function limitsOf(key: KeyObject): readonly (readonly [string, ReactNode])[] {
       key.credit_limit === null ? 'no limit' : <Credits key="limit" value={key.credit_limit} />,
     ],
     ['Scopes', key.scopes.length === 0 ? 'none' : key.scopes.join(', ')],
+    ['Models', key.allowed_models.length === 0 ? 'all models' : key.allowed_models.join(', ')],
     ['IP allowlist', key.ip_allowlist.length === 0 ? 'any address' : key.ip_allowlist.join(', ')],
   ]
 }
@@ -131,6 +133,7 @@ function detailsOf(key: KeyObject): readonly (readonly [string, ReactNode])[] {
   return [
     ['Account', <AccountName key="account" id={key.account_id} />],
     ['ID', <Identifier key="id" id={key.id} label="ID" />],
+    ['Tags', <TagList key="tags" of={key.tags} />],
     ['Created', <Timestamp key="created" at={key.created_at} />],
     ['Last used', <Ago key="used" at={key.last_used_at} />],
     ['Expires', key.expires_at === null ? 'never' : <Timestamp key="expires" at={key.expires_at} />],

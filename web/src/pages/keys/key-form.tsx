@@ -12,7 +12,9 @@ import {
   budgetFieldsOf,
   budgetInputsOf,
 } from '../../components/budget-fields.tsx'
+import { tagTexts } from '../../components/tags.tsx'
 import { readDecimal } from '../../format/decimals.ts'
+import { checkTags, ModelsAndTags, tagsFrom } from './models-and-tags.tsx'
 
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   'chat.completions': 'chat and quotes',
@@ -32,6 +34,8 @@ export type KeyFields = {
   max_concurrent: number | string
   budgets: BudgetField[]
   expires_at: string
+  allowed_models: string[]
+  tags: string[]
 }
 
 export type KeyForm = UseFormReturnType<KeyFields>
@@ -48,6 +52,8 @@ const NEW: KeyFields = {
   max_concurrent: '',
   budgets: [],
   expires_at: '',
+  allowed_models: [],
+  tags: [],
 }
 
 export function useKeyForm(key?: KeyObject): KeyForm {
@@ -55,6 +61,7 @@ export function useKeyForm(key?: KeyObject): KeyForm {
     initialValues: key === undefined ? NEW : fieldsOf(key),
     validate: {
       name: name => (name.trim() === '' ? 'Enter a name' : name.length > 200 ? 'At most 200 characters' : null),
+      tags: checkTags,
       credit_limit: text => (text === '' || isAmount(text) ? null : 'Enter an amount such as 25 or 0.5'),
       budgets: budgetError,
     },
@@ -122,6 +129,7 @@ export function KeyFieldset({ form, isNew }: { readonly form: KeyForm; readonly 
         splitChars={[',', ' ', '\n']}
         {...form.getInputProps('ip_allowlist')}
       />
+      <ModelsAndTags form={form} />
       <TextInput
         label="Expires"
         description="Local time. Leave empty for a key that does not expire."
@@ -144,6 +152,8 @@ export function changeOf(fields: KeyFields, isNew: boolean): KeyChange & { reado
     credit_limit: fields.credit_limit.trim() === '' ? empty : fields.credit_limit.trim(),
     max_concurrent: fields.max_concurrent === '' ? undefined : Number(fields.max_concurrent),
     budgets: budgetInputsOf(fields.budgets),
+    allowed_models: fields.allowed_models,
+    tags: tagsFrom(fields.tags),
     expires_at: fields.expires_at === '' ? empty : new Date(fields.expires_at).toISOString(),
   }
   return Object.fromEntries(
@@ -174,6 +184,8 @@ function fieldsOf(key: KeyObject): KeyFields {
     max_concurrent: key.max_concurrent,
     budgets: budgetFieldsOf(key.budgets),
     expires_at: key.expires_at === null ? '' : localInput(key.expires_at),
+    allowed_models: [...key.allowed_models],
+    tags: tagTexts(key.tags),
   }
 }
 

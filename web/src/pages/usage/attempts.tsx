@@ -7,6 +7,7 @@ import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { duration } from '../../format/numbers.ts'
 import { attemptOutcome } from './outcomes.ts'
+import { attemptErrors } from './reason.tsx'
 
 const COLUMNS = [
   { name: '#' },
@@ -18,6 +19,7 @@ const COLUMNS = [
 ]
 
 export function Attempts({ of: row }: { readonly of: UsageRow }): ReactNode {
+  const errors = attemptErrors(row)
   return (
     <Panel title="Attempts" flush>
       {row.attempts.length === 0 ? (
@@ -37,6 +39,11 @@ export function Attempts({ of: row }: { readonly of: UsageRow }): ReactNode {
                   state={attempt.outcome === 'answered' ? 'answered' : 'upstream_failed'}
                   word={attemptOutcome(attempt.outcome)}
                 />
+                {errors[index] !== undefined && (
+                  <Text size="xs" c="dimmed" mt={4} className="break">
+                    {errors[index]}
+                  </Text>
+                )}
               </Table.Td>
               <Table.Td className="right number">{attempt.status ?? '–'}</Table.Td>
               <Table.Td className="right number">{duration(attempt.ms)}</Table.Td>

@@ -13,9 +13,11 @@ import { KeyName } from '../../components/key-name.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
+import { TagList } from '../../components/tags.tsx'
 import { Attempts } from './attempts.tsx'
 import { Bill } from './bill.tsx'
 import { OUTCOMES } from './outcomes.ts'
+import { Reason } from './reason.tsx'
 import { Routing } from './routing.tsx'
 import { Timeline } from './timeline.tsx'
 
@@ -47,6 +49,7 @@ export default function RequestDetail({ id }: { readonly id: string }): ReactNod
       <Panel>
         <DescriptionList of={summaryOf(row)} />
       </Panel>
+      <Reason of={row} />
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Timeline of={row} />
         <Bill of={row} />
@@ -88,6 +91,7 @@ function summaryOf(row: UsageRow): readonly (readonly [string, ReactNode])[] {
     ['Endpoint', `${row.endpoint}${row.stream ? ', stream' : ''}`],
     ['Finish reason', row.finish_reason ?? '–'],
     ['Record', row.requests > 1 ? `${row.state}, for ${row.requests} requests` : row.state],
+    ['Tags', <TagList key="tags" of={row.tags} />],
     ['Client IP', row.client_ip],
     ['Client request ID', row.client_request_id ?? '–'],
     ['Upstream ID', row.upstream_id ?? '–'],

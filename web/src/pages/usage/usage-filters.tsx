@@ -10,6 +10,7 @@ import { AccountSelect } from '../../components/account-name.tsx'
 import { KeySelect } from '../../components/key-name.tsx'
 import type { SetParams } from '../../components/search-params.ts'
 import { OUTCOMES } from './outcomes.ts'
+import { TagFilter } from './tag-filter.tsx'
 import classes from './usage-filters.module.css'
 
 // A record, so that a new endpoint in the domain is a type error here.
@@ -68,6 +69,7 @@ export function UsageFilters({ filter, onChange }: Props): ReactNode {
         value={filter.endpoint ?? 'chat.completions'}
         onChange={endpoint => onChange({ endpoint: endpoint === 'chat.completions' ? '' : (endpoint ?? '') })}
       />
+      <TagFilter value={filter.tag ?? ''} onSet={tag => onChange({ tag })} />
       <Time label="From" value={filter.from} onSet={from => onChange({ from })} />
       <Time
         label="To"

@@ -8,6 +8,7 @@ import type { UsageRow } from '../../api/usage.ts'
 import { Credits } from '../../components/credits.tsx'
 import { KeyName } from '../../components/key-name.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
+import { tagTexts } from '../../components/tags.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 import { count, duration } from '../../format/numbers.ts'
 import { OUTCOMES } from './outcomes.ts'
@@ -33,8 +34,17 @@ const HEADS: readonly Head[] = [
   { name: 'Cost', width: 120, isRight: true },
 ]
 
+const TAGS: Head = { name: 'Tags', width: '11%' }
+const BEFORE_TAGS = HEADS.findIndex(({ name }) => name === 'Key') + 1
+
+// The column of tags only where there are any: most installations have none.
+function headsOf(hasTags: boolean): readonly Head[] {
+  return hasTags ? HEADS.toSpliced(BEFORE_TAGS, 0, TAGS) : HEADS
+}
+
 export function UsageTable({ rows, of }: Props): ReactNode {
   const frame = useRef<HTMLDivElement>(null)
+  const hasTags = rows.some(({ tags }) => Object.keys(tags).length > 0)
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => frame.current,
@@ -61,7 +71,7 @@ export function UsageTable({ rows, of }: Props): ReactNode {
         <table className={classes.table} aria-rowcount={rows.length + 1}>
           <thead className={classes.head}>
             <tr>
-              {HEADS.map(({ name, isRight, width }) => (
+              {headsOf(hasTags).map(({ name, isRight, width }) => (
                 <th key={name} scope="col" style={{ width }} className={isRight === true ? classes.right : ''}>
                   {name}
                 </th>
@@ -72,7 +82,7 @@ export function UsageTable({ rows, of }: Props): ReactNode {
             {above > 0 && <Space height={above} />}
             {items.map(({ index, key }) => {
               const row = rows[index]
-              return row === undefined ? null : <Row key={key} of={row} index={index} />
+              return row === undefined ? null : <Row key={key} of={row} index={index} hasTags={hasTags} />
             })}
             {below > 0 && <Space height={below} />}
           </tbody>
@@ -90,12 +100,14 @@ export function UsageTable({ rows, of }: Props): ReactNode {
 function Space({ height }: { readonly height: number }): ReactNode {
   return (
     <tr aria-hidden>
-      <td colSpan={HEADS.length} style={{ height, padding: 0, border: 0 }} />
+      <td colSpan={HEADS.length + 1} style={{ height, padding: 0, border: 0 }} />
     </tr>
   )
 }
 
-function Row({ of: row, index }: { readonly of: UsageRow; readonly index: number }): ReactNode {
+type RowProps = { readonly of: UsageRow; readonly index: number; readonly hasTags: boolean }
+
+function Row({ of: row, index, hasTags }: RowProps): ReactNode {
   const [, goTo] = useLocation()
   const href = `/usage/${row.request_id}`
   return (
@@ -114,7 +126,8 @@ function Row({ of: row, index }: { readonly of: UsageRow; readonly index: number
       <td>
         <KeyName id={row.key_id} last4={row.secret_last4} />
       </td>
-      <td>
+      {hasTags && <td title={tagTexts(row.tags).join(', ')}>{tagTexts(row.tags).join(', ') || '–'}</td>}
+      <td title={row.error_message ?? ''}>
         <StateBadge state={row.outcome ?? row.state} word={outcomeOf(row)} />
       </td>
       <td className={FIGURE}>{count(row.prompt_tokens)}</td>
