@@ -15,6 +15,7 @@ export type SettingsObject = {
   readonly admin_listen: string | null
   readonly config_file: string | null
   readonly explain: boolean
+  readonly show_upstream_cost: boolean
   readonly allow_private_upstreams: boolean
 }
 

@@ -2,7 +2,7 @@
 // document publishes them.
 import { type Static, Type } from 'typebox'
 import { BOUNDS } from '../config/limits.ts'
-import { MODALITIES, MODEL_TYPES, PROVIDER_APIS, PROVIDER_KINDS } from '../domain/catalog.ts'
+import { MODALITIES, MODEL_TYPES, PRICE_TIERS_MAX, PROVIDER_APIS, PROVIDER_KINDS } from '../domain/catalog.ts'
 import { PRESET_NAMES } from '../domain/presets.ts'
 import { STRATEGIES } from '../domain/routing.ts'
 
@@ -156,7 +156,6 @@ const TOKEN_RATES = {
   image: Type.Optional(Usd),
   audio: Type.Optional(Usd),
 }
-const TIERS_MAX = 8
 const Tier = Type.Object(
   {
     above_prompt_tokens: Type.Integer({ ...TOKENS, description: 'Applies to prompts with more tokens than this.' }),
@@ -170,7 +169,7 @@ export const Rates = Type.Object(
     request: Type.Optional(Usd),
     tiers: Type.Optional(
       Type.Array(Tier, {
-        maxItems: TIERS_MAX,
+        maxItems: PRICE_TIERS_MAX,
         description:
           'Prices of longer prompts, in ascending order: all tokens of a request have the prices of the last tier that its prompt is long enough for. A price that only the base states applies in a tier too, or the prompt price of the tier if that is higher.',
       }),

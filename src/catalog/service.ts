@@ -235,6 +235,7 @@ function atNextStart(running: Config, wanted: Config): readonly string[] {
     trusted_proxies: config.trustedProxies,
     cors_origins: config.corsOrigins,
     explain: config.explain,
+    show_upstream_cost: config.showUpstreamCost,
     allow_private_upstreams: config.allowPrivateUpstreams,
     drain_delay: config.bounds.drainDelayMs,
     drain_max: config.bounds.drainMaxMs,

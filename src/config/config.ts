@@ -58,6 +58,7 @@ export type Config = {
   readonly defaults: KeyDefaults
   readonly corsOrigins: readonly string[]
   readonly explain: boolean
+  readonly showUpstreamCost: boolean
   readonly allowPrivateUpstreams: boolean
   readonly webhooksAllowPrivate: boolean
   // A Postgres that may lose acknowledged commits gives a warning instead of an error.
@@ -121,6 +122,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     defaults: file.defaults,
     corsOrigins: file.corsOrigins,
     explain: file.explain,
+    showUpstreamCost: file.showUpstreamCost,
     allowPrivateUpstreams: flag(env, 'TURNPIKE_ALLOW_PRIVATE_UPSTREAMS', file.allowPrivateUpstreams),
     webhooksAllowPrivate: flag(env, 'TURNPIKE_WEBHOOKS_ALLOW_PRIVATE', false),
     allowUnsafeDatabase: flag(env, 'TURNPIKE_ALLOW_UNSAFE_DATABASE', false),

@@ -59,6 +59,8 @@ export type FileSettings = {
   readonly corsOrigins: readonly string[]
   // Whether callers may request an explanation of the routing.
   readonly explain: boolean
+  // Whether a key sees the operator's cost of its own requests.
+  readonly showUpstreamCost: boolean
   // Whether an address entered through the API may be private.
   readonly allowPrivateUpstreams: boolean
   readonly drainDelayMs: number
@@ -81,6 +83,7 @@ export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   trustedProxies: [],
   corsOrigins: [],
   explain: true,
+  showUpstreamCost: true,
   allowPrivateUpstreams: false,
   drainDelayMs: BOUNDS.drainDelayMs,
   drainMaxMs: BOUNDS.drainMaxMs,
@@ -122,6 +125,7 @@ const SETTINGS = {
   trusted_proxies: texts(BOUNDS.trustedProxiesMax),
   cors_origins: Type.Array(Type.String({ pattern: ORIGIN, maxLength: TEXT_MAX }), { maxItems: BOUNDS.namesPerListMax }),
   explain: Type.Boolean(),
+  show_upstream_cost: Type.Boolean(),
   allow_private_upstreams: Type.Boolean(),
   drain_delay: seconds(3600),
   drain_max: seconds(24 * 3600),
@@ -215,6 +219,7 @@ function settingsOf(file: FileInput): Omit<FileSettings, 'catalog'> {
     trustedProxies: file.trusted_proxies ?? NO_FILE.trustedProxies,
     corsOrigins: file.cors_origins ?? NO_FILE.corsOrigins,
     explain: file.explain ?? NO_FILE.explain,
+    showUpstreamCost: file.show_upstream_cost ?? NO_FILE.showUpstreamCost,
     allowPrivateUpstreams: file.allow_private_upstreams ?? NO_FILE.allowPrivateUpstreams,
     drainDelayMs: delay === undefined ? NO_FILE.drainDelayMs : Math.round(delay * 1000),
     drainMaxMs: max === undefined ? NO_FILE.drainMaxMs : Math.round(max * 1000),

@@ -152,6 +152,9 @@ export const CHOICES_MAX = 8
 // Maximum number of inputs in one request for embeddings, as in OpenAI's API.
 export const EMBEDDING_INPUTS_MAX = 2048
 
+// Maximum number of price tiers.
+export const PRICE_TIERS_MAX = 8
+
 // Prices as text, with the API's field names. A price snapshot is the JSON of one.
 type WrittenTokenRates = {
   readonly prompt: string

@@ -1,7 +1,7 @@
 // Converts a model of the price list to the form of the configuration file: floats per million tokens become exact decimals per
 // token, once, through their shortest decimal representation.
 import type { ListedModel } from '../lib/price-list.ts'
-import type { EnteredRates } from './catalog.ts'
+import { type EnteredRates, PRICE_TIERS_MAX } from './catalog.ts'
 import { ceilDiv, formatPrice, type Pico } from './credits.ts'
 
 export type ListedAs = {
@@ -29,6 +29,7 @@ export const IMPORT_COSTS = ['fill', 'replace', 'keep'] as const
 export function documentOf(listed: ListedModel, how: ListedAs): ModelDocument | string {
   const { input, output } = listed.dollars
   if (input === undefined || output === undefined) return 'no text prices in the list'
+  if (listed.tiers.length > PRICE_TIERS_MAX) return `more than ${PRICE_TIERS_MAX} price tiers in the list`
   const facts = factsOf(listed.id)
   const contextLength = listed.contextLength ?? facts?.contextLength ?? how.contextLength
   if (contextLength === undefined) return 'the list has no context length; specify one'

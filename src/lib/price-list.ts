@@ -31,9 +31,6 @@ const RATES = [
 ] as const
 type ListedRates = Readonly<Partial<Record<(typeof RATES)[number], number>>>
 
-// As many as a model may have.
-const TIERS_MAX = 8
-
 // Undefined if the list does not contain the vendor. `now` selects among dated prices.
 export function priceListOf(vendor: string, now: number): PriceList | undefined {
   const { findProvider } = createRequire(import.meta.url)('@pydantic/genai-prices') as typeof GenaiPrices
@@ -44,24 +41,22 @@ export function priceListOf(vendor: string, now: number): PriceList | undefined 
 
 function readModel(model: GenaiPrices.ModelInfo, now: number): ListedModel {
   const { prices, notes } = inForce(model.prices, now)
-  const starts = startsOf(prices)
-  const isFlattened = starts.length > TIERS_MAX
   return {
     id: model.id,
     name: model.name ?? model.id,
     description: model.description ?? '',
     contextLength: model.context_window,
     isDeprecated: model.deprecated ?? false,
-    dollars: ratesAt(isFlattened ? 'highest' : 0, prices),
-    tiers: isFlattened ? [] : starts.map(start => ({ abovePromptTokens: start, dollars: ratesAt(start + 1, prices) })),
-    notes: isFlattened ? [...notes, 'priced by prompt length; the most expensive tier is used'] : notes,
+    dollars: ratesAt(0, prices),
+    tiers: startsOf(prices).map(start => ({ abovePromptTokens: start, dollars: ratesAt(start + 1, prices) })),
+    notes,
   }
 }
 
 type Price = GenaiPrices.ModelPrice[string]
 
 // Of a prompt of this many tokens.
-function ratesAt(promptTokens: number | 'highest', prices: readonly GenaiPrices.ModelPrice[]): ListedRates {
+function ratesAt(promptTokens: number, prices: readonly GenaiPrices.ModelPrice[]): ListedRates {
   const rates: Partial<Record<(typeof RATES)[number], number>> = {}
   for (const rate of RATES) {
     const all = prices.flatMap(each => rateAt(promptTokens, each[`${rate}_mtok`]))
@@ -70,11 +65,10 @@ function ratesAt(promptTokens: number | 'highest', prices: readonly GenaiPrices.
   return rates
 }
 
-function rateAt(promptTokens: number | 'highest', price: Price): readonly number[] {
+function rateAt(promptTokens: number, price: Price): readonly number[] {
   if (price === undefined) return []
   if (typeof price === 'number') return [price]
   const { base, tiers } = price
-  if (promptTokens === 'highest') return [base, ...tiers.map(tier => tier.price)]
   return [tiers.findLast(({ start }) => promptTokens > start)?.price ?? base]
 }
 

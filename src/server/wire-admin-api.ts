@@ -139,6 +139,7 @@ function settingsOf(config: Config, redis: V1['redis']): SettingsMethod {
     admin_listen: typeof adminListen === 'object' ? `${adminListen.host}:${adminListen.port}` : null,
     config_file: config.configFile ?? null,
     explain: config.explain,
+    show_upstream_cost: config.showUpstreamCost,
     allow_private_upstreams: config.allowPrivateUpstreams,
   })
 }

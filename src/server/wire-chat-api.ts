@@ -250,8 +250,8 @@ function endpoints({ store, catalog }: OpenedStore, reply: ResponseNeeds, stages
     listModels(entering),
     oneModel(entering),
     keyIntrospect(entering),
-    listUsage({ ...entering, ...bounds, lists }),
-    oneUsage(entering),
+    listUsage({ ...entering, ...bounds, lists, showUpstreamCost: config.showUpstreamCost }),
+    oneUsage({ ...entering, showUpstreamCost: config.showUpstreamCost }),
   ]
 }
 

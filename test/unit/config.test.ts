@@ -122,6 +122,16 @@ test('a target may state its cost in dollars: converted with the rate and withou
   assert.deepEqual(silent, { provider: 'local', model: 'llama3.1', priority: 1, weight: 1 })
 })
 
+test('tiers in the file need no quotes, and have both factors', () => {
+  const tiers = 'tiers: [{ above_prompt_tokens: 100000, prompt: 0.0000003, completion: "0.0000012" }]'
+  using place = openPlace(`markup: 2\n${GOOD.replace('input_cache_read: 0.000000075', tiers)}`)
+
+  const { tiers: read } = loadConfig(ENV, place.dir).catalog!.models[0]!.prices
+
+  const rates = { prompt: 600_000n, completion: 2_400_000n, cacheRead: 600_000n, cacheWrite: 600_000n }
+  assert.deepEqual(read, [{ abovePromptTokens: 100_000, ...rates }])
+})
+
 test('the bound on prices applies after the factors', () => {
   const dear = GOOD.replace('"0.00000015"', '"704"')
   using cheaper = openPlace(`markup: 0.5\n${dear}`)
@@ -250,6 +260,18 @@ const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message
     'weight: 2',
     'cost: { prompt: 704, completion: 0 }',
     /:11:\d+: models\[0\]\.targets\[0\]\.cost: is too high: .*90000000 is the most/,
+  ],
+  [
+    'price tiers out of order',
+    'input_cache_read: 0.000000075',
+    'tiers: [{ above_prompt_tokens: 9, prompt: 1, completion: 1 }, { above_prompt_tokens: 9, prompt: 2, completion: 2 }]',
+    /:9:\d+: models\[0\]\.pricing\.tiers\[1\]\.above_prompt_tokens: must be above 9/,
+  ],
+  [
+    'a negative price in a tier of a cost',
+    'weight: 2',
+    'cost: { prompt: 1, completion: 1, tiers: [{ above_prompt_tokens: 9, prompt: -1, completion: 1 }] }',
+    /:11:\d+: models\[0\]\.targets\[0\]\.cost\.tiers\[0\]\.prompt: must be US dollars/,
   ],
   ['a URL that is not HTTP', 'http://127.0.0.1:11434/v1', 'file:///etc', /:3:\d+: providers\[1\]\.base_url/],
   [

@@ -16,6 +16,7 @@ export const commands: Readonly<Record<string, Command>> = {
         id,
         prompt: formatPrice(prices.prompt),
         completion: formatPrice(prices.completion),
+        tiers: (prices.tiers ?? []).map(tier => `${formatPrice(tier.prompt)} above ${tier.abovePromptTokens}`),
         targets: targets.map(target => `${target.provider}:${target.model}`),
       }))
       const summary = {
@@ -34,7 +35,12 @@ export const commands: Readonly<Record<string, Command>> = {
           ['data directory', summary.data_dir],
           ['providers', [...(summary.file === null ? ['demo'] : []), ...summary.providers].join(', ') || 'none'],
         ])
-        const rows = prices.map(model => [model.id, model.prompt, model.completion, model.targets.join(', ')])
+        const rows = prices.map(({ id, prompt, completion, tiers, targets }) => [
+          id,
+          [prompt, ...tiers].join(', '),
+          completion,
+          targets.join(', '),
+        ])
         if (rows.length > 0) printTable(['model', 'prompt', 'completion', 'targets'], rows)
       }
       return 0

@@ -53,6 +53,7 @@ const SettingsShape = Type.Object({
   admin_listen: nullable(Type.String()),
   config_file: nullable(Type.String()),
   explain: Type.Boolean(),
+  show_upstream_cost: Type.Boolean({ description: 'Whether keys see `upstream_cost` on their own usage rows.' }),
   allow_private_upstreams: Type.Boolean(),
 })
 

@@ -105,7 +105,9 @@ function bodyOf(name: string, body: TObject): NonNullable<Operation['requestBody
 }
 
 function answerOf(name: string, { method, statuses, response }: Endpoint): Operation['responses'][string] {
-  const csv: Record<string, Media> = name === 'listUsage' ? { 'text/csv': { schema: { type: 'string' } } } : {}
+  const csv: Record<string, Media> = ['listUsage', 'summariseUsage'].includes(name)
+    ? { 'text/csv': { schema: { type: 'string' } } }
+    : {}
   const description = method === 'GET' ? 'Success.' : statuses[0] === 201 ? 'Created.' : 'Done.'
   if (statuses[0] === 204) return { description, headers: headerRefs(HEADERS) }
   return {

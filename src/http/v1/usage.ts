@@ -3,8 +3,8 @@ import type { EndpointRule } from '../../admit/authorize.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { readTagFilter, TAG_FILTERS_MAX } from '../../domain/tags.ts'
-import { ENDPOINTS, type Endpoint, MODEL_NAME_MAX } from '../../domain/usage.ts'
-import { usageObject } from '../../domain/usage-wire.ts'
+import { ENDPOINTS, type Endpoint, MODEL_NAME_MAX, type UsageRow } from '../../domain/usage.ts'
+import { type UsageObject, usageObject } from '../../domain/usage-wire.ts'
 import { parseIsoTime } from '../../domain/wire-time.ts'
 import { type FairQueue, QueueFull } from '../../lib/fair-queue.ts'
 import {
@@ -23,7 +23,11 @@ import {
   type V1Endpoint,
 } from './endpoint.ts'
 
-export type UsageNeeds = UnbilledNeeds & { readonly usage: UsageReports }
+export type UsageNeeds = UnbilledNeeds & {
+  readonly usage: UsageReports
+  // Whether a key sees what its requests cost the operator.
+  readonly showUpstreamCost: boolean
+}
 
 export type UsageListNeeds = UsageNeeds & {
   // Lists are read a few at a time, account by account.
@@ -40,7 +44,7 @@ export function listUsage(needs: UsageListNeeds): V1Endpoint {
     const filter = { ...filterOf(pass), lookMax: needs.usageRowsLookedAtMax }
     const page = await needs.lists.run(pass.caller.account.id, () => needs.usage.list(filter)).catch(refuseIfFull)
     const { data, hasMore, next } = page
-    const body = { object: 'list', data: data.map(usageObject), has_more: hasMore, next_after: next }
+    const body = { object: 'list', data: data.map(row => seenBy(row, needs)), has_more: hasMore, next_after: next }
     return { status: 200, body: () => body }
   }
   return unbilledEndpoint(rule, exactly('/v1/usage'), work, needs)
@@ -50,9 +54,14 @@ export function oneUsage(needs: UsageNeeds): V1Endpoint {
   const work: UnbilledHandler = async (_it, pass, id) => {
     const row = REQUEST_ID.test(id) ? await needs.usage.get(id.toLowerCase(), pass.caller.key.id) : undefined
     if (row === undefined) throw new Refusal('not_found', { message: 'No request of this key has this id.' })
-    return { status: 200, body: () => usageObject(row) }
+    return { status: 200, body: () => seenBy(row, needs) }
   }
   return unbilledEndpoint(rule, below('/v1/usage/'), work, needs)
+}
+
+function seenBy(row: UsageRow, { showUpstreamCost }: Pick<UsageNeeds, 'showUpstreamCost'>): UsageObject {
+  const seen = usageObject(row)
+  return showUpstreamCost ? seen : { ...seen, upstream_cost: null }
 }
 
 function refuseIfFull(error: unknown): never {

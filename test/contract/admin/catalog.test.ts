@@ -315,6 +315,35 @@ test('the price list is compared first and imported on demand, all at once', asy
   assertShape(ADMIN.importModels, done.body)
 })
 
+test('tiers are entered, changed and removed like any price, each with a new version of the price', async () => {
+  await using fixture = await openAdminFixture()
+  await fixture.call('POST', '/providers', ACME)
+  const base = { prompt: '0.000001', completion: '0.000002' }
+  const tier = (above: number, prompt: string) => ({ above_prompt_tokens: above, prompt, completion: '0.000004' })
+  const targets = [{ provider: 'acme', model: 'x' }]
+  const size = { context_length: 1000, max_output_tokens: 100 }
+  const patch = (pricing: object) => fixture.call('PATCH', '/models/long', { pricing })
+
+  const made = await fixture.call('POST', '/models', {
+    id: 'long',
+    ...size,
+    targets,
+    pricing: { ...base, tiers: [tier(500, '0.000003')] },
+  })
+  const dearer = await patch({ ...base, tiers: [tier(500, '0.000005')] })
+  const same = await patch({ ...base, tiers: [tier(500, '0.000005')] })
+  const wrong = await patch({ ...base, tiers: [tier(500, '0.000005'), tier(400, '0.000005')] })
+  const plain = await patch(base)
+
+  assert.deepEqual([made.status, made.body.pricing.tiers[0].prompt], [201, '0.000375'], made.text)
+  assert.equal(dearer.body.pricing.tiers[0].prompt, '0.000625')
+  assert.equal(same.body.price_version, dearer.body.price_version)
+  assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'pricing.tiers.1.above_prompt_tokens'])
+  assert.deepEqual([plain.body.pricing.tiers, plain.body.entered_pricing], [undefined, base])
+  assert.equal(new Set([made, dearer, plain].map(({ body }) => body.price_version)).size, 3)
+  assertShape(ADMIN.getModel, dearer.body)
+})
+
 test('an import fills in the cost of a target, and leaves alone what an operator has stated', async () => {
   await using fixture = await openAdminFixture()
   await fixture.call('POST', '/providers', ACME)

@@ -53,6 +53,7 @@ test('a changed setting that needs a restart is named, and no other', async () =
     trusted_proxies: ['192.0.2.0/24'],
     cors_origins: ['https://app.example'],
     explain: false,
+    show_upstream_cost: false,
     allow_private_upstreams: true,
     drain_delay: 7,
     drain_max: 77,

@@ -103,6 +103,20 @@ test('a changed target cost changes no price and applies from the next start', a
   assert.deepEqual([row.cost, row.price_version], [before.cost, before.price_version])
 })
 
+test('with show_upstream_cost: false only operators see it', async () => {
+  const models = [standardModel({ targets })]
+  await gateway.writeConfig(standardConfig(upstream.url, { models, show_upstream_cost: false }))
+  await gateway.restart()
+  const { request_id: id, upstream_cost: told } = await rowOf(false)
+
+  const own = await gateway.get(`/v1/usage/${String(id)}`, caller.secret)
+  const list = await gateway.get('/v1/usage?limit=1', caller.secret)
+
+  assert.notEqual(told, null)
+  const [first] = list.body.data as unknown as Loose[]
+  assert.deepEqual([own.body.upstream_cost, first?.upstream_cost, first?.request_id], [null, null, id])
+})
+
 // A chat whose first targets refuse, and its row.
 async function rowOf(stream: boolean, refusing: readonly string[] = []): Promise<Loose> {
   upstream.reset()

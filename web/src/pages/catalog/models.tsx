@@ -90,6 +90,17 @@ export default function Models(): ReactNode {
   )
 }
 
+// The price of the longest prompts, next to that of all others.
+function Tiers({ of: { pricing } }: { readonly of: ModelObject }): ReactNode {
+  const last = pricing.tiers?.at(-1)
+  if (last === undefined) return null
+  return (
+    <Text size="xs" c="dimmed">
+      <PerMillion price={last.prompt} /> above {shortCount(last.above_prompt_tokens)}
+    </Text>
+  )
+}
+
 type RowProps = { readonly of: ModelObject; readonly healthByProvider: HealthByProvider; readonly onOpen: () => void }
 
 function Row({ of: model, healthByProvider, onOpen }: RowProps): ReactNode {
@@ -120,6 +131,7 @@ function Row({ of: model, healthByProvider, onOpen }: RowProps): ReactNode {
       </Table.Td>
       <Table.Td className="right">
         <PerMillion price={model.pricing.prompt} />
+        <Tiers of={model} />
       </Table.Td>
       <Table.Td className="right">
         <PerMillion price={model.pricing.input_cache_read} />

@@ -14,7 +14,6 @@ export type Rate = keyof typeof RATES
 
 // Prices of prompts with more tokens.
 export type TierFields = { above_prompt_tokens: number | string; rates: Record<Rate, string> }
-export const TIERS_MAX = 8
 
 export function perToken(rates: Partial<Record<Rate, string>>): Readonly<Record<string, string>> {
   const shifted = Object.entries(rates).map(([name, price]) => [name, shiftDecimal(price, -6) ?? ''])

@@ -3,11 +3,12 @@ import { ActionIcon, Button, Fieldset, Group, NumberInput, SimpleGrid, Text, Tex
 import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconX } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
+import { PRICE_TIERS_MAX } from '../../../../src/domain/catalog.ts'
 import type { ModelObject } from '../../api/models.ts'
 import { shiftDecimal } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
 import { currencyOf, type ModelFields } from './model-form.ts'
-import { NO_RATES, RATES, type Rate, TIERS_MAX } from './price-fields.ts'
+import { NO_RATES, RATES, type Rate } from './price-fields.ts'
 
 type Props = { readonly form: UseFormReturnType<ModelFields>; readonly of: ModelObject | undefined }
 
@@ -75,7 +76,7 @@ function Tiers({ form, isFixed }: TiersProps): ReactNode {
           </SimpleGrid>
         </Fieldset>
       ))}
-      {!isFixed && tiers.length < TIERS_MAX && (
+      {!isFixed && tiers.length < PRICE_TIERS_MAX && (
         <Button
           size="compact-sm"
           variant="default"

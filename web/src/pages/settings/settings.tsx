@@ -94,6 +94,7 @@ const LABELS: Readonly<Record<string, string>> = {
   admin_listen: 'Admin listener',
   config_file: 'Configuration file',
   explain: 'Store routing decisions',
+  show_upstream_cost: 'Clients see provider cost',
   allow_private_upstreams: 'Private upstream addresses',
   scopes: 'Scopes',
   ip_allowlist: 'IP allowlist',
