@@ -1,15 +1,17 @@
 // The contract of tags in reports, on every engine: sums and rows agree, and a key with too many values in an hour affects
 // neither the size of the sums nor the tags of other keys.
 import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { type Tags, writeTags } from '../../../src/domain/tags.ts'
 import { HOUR_MS } from '../../../src/domain/usage.ts'
 import { OTHER_VALUES } from '../../../src/store/contract/operator.ts'
 import { int } from '../../../src/store/sql/sql.ts'
 import { TAG_SETS_MAX } from '../../../src/store/sql/usage/tag-sums.ts'
+import { bill, GATE_ENGINES, openFixture } from '../../support/billing-stores.ts'
 import { ENGINES, openRepositories, type Repositories } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
-import { rollAll } from '../../support/usage-hours.ts'
+import { askAt, rollAll, rollUpAll } from '../../support/usage-hours.ts'
 import { addRow } from '../../support/usage-rows.ts'
 
 const HOUR = Math.floor(Date.UTC(2026, 0, 5, 7) / HOUR_MS)
@@ -48,6 +50,20 @@ for (const { engine, open } of ENGINES) {
     assert.ok(int((await repositories.sql.get('SELECT COUNT(*) AS n FROM usage_day'))?.n) > 0, 'days are used')
   })
 
+  test(`${engine}: the longest tags are summed, though no index holds them`, async () => {
+    await using repositories = await openRepositories(open, manualClock(AT + 60 * HOUR_MS))
+    const value = () => Array.from({ length: 64 }, () => String.fromCodePoint(0x4e00 + randomInt(20_000))).join('')
+    const tags = Object.fromEntries(Array.from({ length: 24 }, (_, i) => [`${i}`.padStart(32, 'n'), value()]))
+    await addRow(repositories, AT, { cost: 7n, tags: writeTags(tags) })
+    await rollAll(repositories)
+
+    const [name = '', first = ''] = Object.entries(tags)[0] ?? []
+    assert.deepEqual(
+      (await repositories.usage.summary({}, `tag:${name}`)).map(({ group, cost }) => [group, cost]),
+      [[first, 7n]],
+    )
+  })
+
   test(`${engine}: 10,000 values in an hour are one entry of the sums, with the tags that all of them have`, async () => {
     await using repositories = await openRepositories(open, manualClock(AT + 2 * HOUR_MS))
     await addMany(repositories, 10_000)
@@ -77,6 +93,39 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(rows.team, sums.team)
     const found = await repositories.usage.list({ limit: 9, tags: [['run', 'value 7']] })
     assert.deepEqual(found.data.map(({ keyId }) => keyId).sort(), ['key_1', 'key_2'], 'every row is found by its tag')
+  })
+}
+
+for (const { engine, make } of GATE_ENGINES) {
+  test(`${engine}: the audit recounts sums with tags, also shared entries`, async () => {
+    await using fixture = await openFixture(make, 1_000_000_000n)
+    const settleWith = async (at: number, tags: Tags) => {
+      const ask = askAt(fixture, at)
+      const { requestId } = ask.facts
+      await fixture.store.billing.reserve({ ...ask, facts: { ...ask.facts, tags: writeTags(tags) } })
+      await fixture.store.billing.settle(bill(requestId, { prompt: 3, completion: 1 }))
+    }
+    for (let i = 0; i <= TAG_SETS_MAX; i++) await settleWith(AT + i, { run: `${i}`, stage: 'x', team: 'search' })
+    for (let i = 0; i < 3; i++) await settleWith(AT + HOUR_MS + i, { run: `${i}` })
+    await rollUpAll(fixture.store)
+    const groups = await fixture.store.usage.summary({}, 'tag:team')
+
+    // The times of these requests are not those of the day that counts them.
+    const isBroken = async (statement: string) => (await fixture.plant(statement)).includes('sums')
+    assert.equal(await isBroken('SELECT 1'), false)
+    assert.deepEqual(
+      groups.map(({ group, requests }) => [group, requests]),
+      [
+        ['search', TAG_SETS_MAX + 1],
+        ['', 3],
+      ],
+    )
+    // A late row of that hour, without a tag that all others have.
+    await settleWith(AT + 500, { run: 'late', team: 'search' })
+    await rollUpAll(fixture.store)
+    assert.equal(await isBroken('SELECT 1'), false)
+    const wrong = '{"*":"*","stage":"x","team":"search"}'
+    assert.equal(await isBroken(`UPDATE usage_hour SET tags = '${wrong}' WHERE tags LIKE '%team%'`), true)
   })
 }
 
