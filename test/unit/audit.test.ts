@@ -153,6 +153,11 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
     ['I12'],
   ],
   [
+    'more images and audio than the prompt has tokens',
+    `UPDATE usage SET image_tokens = 6, audio_tokens = 5 WHERE request_id = 'r1'`,
+    ['I12'],
+  ],
+  [
     'a cost of the wrong price tier',
     `UPDATE usage SET price = '${TIERED}' WHERE request_id = 'r1'; UPDATE price SET model_id = 'n';
      INSERT INTO price (model_id, version, price, created_at) VALUES ('m', 'v1', '${TIERED}', 1)`,
