@@ -36,7 +36,6 @@ const COLUMNS = [
   'state',
   'account_id',
   'spent_this_month',
-  'spent',
   'rpm_limit',
   'daily_limit',
   'credit_limit',
