@@ -64,7 +64,7 @@ const claudeCode = (model: string): Agent => ({
   args: () => ['-p', TASK, '--allowedTools', 'Read', '--model', model],
   setUp: (_, { url, key }) => ({
     ANTHROPIC_BASE_URL: url,
-    ANTHROPIC_API_KEY: key,
+    ANTHROPIC_AUTH_TOKEN: key,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
   }),
 })
@@ -100,6 +100,21 @@ const AGENTS: readonly Agent[] = [
   opencode('@ai-sdk/openai-compatible', 'chat.completions'),
   opencode('@ai-sdk/openai', 'responses'),
   opencode('@ai-sdk/anthropic', 'messages'),
+  {
+    name: 'Qwen Code',
+    pack: '@qwen-code/qwen-code',
+    version: '0.24.4',
+    command: 'qwen',
+    endpoint: 'chat.completions',
+    tool: folder => ({ name: 'read_file', arguments: { file_path: join(folder, 'note.txt') } }),
+    args: () => ['-p', TASK],
+    setUp: (_, { url, key }) => ({
+      OPENAI_BASE_URL: `${url}/v1`,
+      OPENAI_API_KEY: key,
+      OPENAI_MODEL: 'agents',
+      QWEN_USAGE_STATISTICS_ENABLED: '0',
+    }),
+  },
 ]
 
 for (const agent of AGENTS) {
