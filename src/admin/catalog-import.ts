@@ -156,8 +156,9 @@ function weighAgain(listed: ListedModel, { order, there, document, model }: Agai
   const cost = isFilled ? model.targets[0]?.cost : undefined
   const withCost = <T extends Named>(targets: readonly T[], value: unknown): readonly T[] =>
     cost === undefined ? targets : targets.map(each => (isServing(each) ? { ...each, cost: value } : each))
-  const { targets: entered = [] } = JSON.parse(there.entered ?? '{}') as { readonly targets?: readonly Named[] }
-  const changed = merged(there.entered, { pricing: document.pricing, targets: withCost(entered, given.cost) })
+  const { targets: entered } = JSON.parse(there.entered ?? '{}') as { readonly targets?: readonly Named[] }
+  const costs = entered === undefined ? {} : { targets: withCost(entered, given.cost) }
+  const changed = merged(there.entered, { pricing: document.pricing, ...costs })
   const targets = withCost(there.model.targets, cost)
   const repriced = { ...there.model, targets, prices: model.prices, newPriceVersion: model.newPriceVersion }
   return {

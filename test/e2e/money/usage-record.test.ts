@@ -69,6 +69,7 @@ test('a usage record has everything about a request except its text, immediately
         cache_write_1h_tokens: 0,
         image_tokens: 0,
         audio_tokens: 0,
+        tags: {},
         completion_tokens: 20,
         reasoning_tokens: 5,
         usage_source: 'upstream',

@@ -1,45 +1,13 @@
 // The dialog that imports models and prices from the bundled price list: it shows the changes first and applies only those.
-import {
-  Alert,
-  Autocomplete,
-  Button,
-  Group,
-  Modal,
-  Select,
-  SimpleGrid,
-  Stack,
-  Switch,
-  Table,
-  Text,
-  TextInput,
-} from '@mantine/core'
+import { Alert, Button, Group, Modal, Stack, Switch, Table, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type ImportObject, type ImportOrder, useImport } from '../../api/models.ts'
-import { useProviders } from '../../api/providers.ts'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { notify } from '../../components/notify.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { count } from '../../format/numbers.ts'
+import { ImportFields, type Order } from './import-fields.tsx'
 import { PerMillion } from './per-million.tsx'
-
-const VENDORS = [
-  'openai',
-  'anthropic',
-  'google',
-  'groq',
-  'mistral',
-  'deepseek',
-  'x-ai',
-  'cohere',
-  'together',
-  'fireworks',
-  'openrouter',
-  'azure',
-  'aws',
-]
-
-// What was entered, by the name of its field.
-type Order = Readonly<Record<string, string>>
 
 export function ImportPrices({ onClose }: { readonly onClose: () => void }): ReactNode {
   const [order, setOrder] = useState<Order>({ list: '' })
@@ -87,7 +55,7 @@ export function ImportPrices({ onClose }: { readonly onClose: () => void }): Rea
             Uses the price list installed with the server; nothing is downloaded. You see the changes before they are
             saved.
           </Text>
-          <OrderFields order={order} set={set} />
+          <ImportFields order={order} set={set} />
           {importPrices.error !== null && (
             <ErrorAlert error={importPrices.error} title="The price list could not be compared" />
           )}
@@ -113,60 +81,6 @@ export function ImportPrices({ onClose }: { readonly onClose: () => void }): Rea
         </Stack>
       </form>
     </Modal>
-  )
-}
-
-type OrderProps = { readonly order: Order; readonly set: (name: string) => (value: string | null) => void }
-
-function OrderFields({ order, set }: OrderProps): ReactNode {
-  const { data: providers = [] } = useProviders()
-  return (
-    <SimpleGrid cols={{ base: 1, xs: 2, sm: 4 }} spacing="sm">
-      <Autocomplete
-        label="Vendor"
-        description="Name in the price list"
-        required
-        data-autofocus
-        data={VENDORS}
-        value={order.list ?? ''}
-        onChange={set('list')}
-      />
-      <Select
-        label="Provider"
-        description="Serves the models"
-        placeholder="Same name"
-        searchable
-        clearable
-        data={providers.map(({ id }) => id)}
-        value={order.provider || null}
-        onChange={set('provider')}
-      />
-      <TextInput
-        label="Filter"
-        description="Part of a name, or gpt-4*"
-        value={order.match ?? ''}
-        onChange={event => set('match')(event.currentTarget.value)}
-      />
-      <TextInput
-        label="Markup"
-        description="A factor such as 1.2"
-        placeholder="from the file"
-        value={order.markup ?? ''}
-        onChange={event => set('markup')(event.currentTarget.value)}
-      />
-      <Select
-        label="Provider costs"
-        description="List prices as your costs"
-        allowDeselect={false}
-        data={[
-          { value: 'fill', label: 'where none is stated' },
-          { value: 'replace', label: 'replace all' },
-          { value: 'keep', label: 'do not change' },
-        ]}
-        value={order.costs || 'fill'}
-        onChange={set('costs')}
-      />
-    </SimpleGrid>
   )
 }
 
