@@ -12,6 +12,7 @@ const VIEWS = [
   'usage',
   'models',
   'providers',
+  'webhooks',
   'nodes',
   'playground',
   'events',

@@ -16,7 +16,7 @@ type Dialog = {
 }
 
 test('every dialog is accessible and logs no error', { skip: !hasBrowser() }, async t => {
-  await using gateway = await startGateway()
+  await using gateway = await startGateway({ env: { TURNPIKE_WEBHOOKS_ALLOW_PRIVATE: '1' } })
   await using browser = await openBrowser()
   const dialogs = await furnish(gateway)
   await mkdir(SCREENSHOTS, { recursive: true })
@@ -58,6 +58,9 @@ async function furnish(gateway: Gateway): Promise<Readonly<Record<string, Dialog
     pricing: { prompt: '0.000003', completion: '0.000015' },
     targets: [{ provider: 'demo', model: 'echo' }],
   })
+  const url = `http://127.0.0.1:${new URL(gateway.url).port}/nowhere`
+  const { body: webhook } = await gateway.admin('POST', '/webhooks', { url, events: ['key.*'] })
+  await gateway.admin('POST', `/keys/${id}/rotate`, {})
   const press = (name: string) => (page: Page) => page.getByRole('button', { name, exact: true }).first().click()
   return {
     'key-new': { path: '/keys', open: press('Create key') },
@@ -75,6 +78,15 @@ async function furnish(gateway: Gateway): Promise<Readonly<Record<string, Dialog
     'model-import': { path: '/models', open: compare },
     'provider-new': { path: '/providers', open: press('Add provider') },
     'provider-file': { path: '/providers', open: press('Details of demo') },
+    'webhook-new': { path: '/webhooks', open: press('Create webhook') },
+    'webhook-secret': { path: '/webhooks', open: makeWebhook, stays: true },
+    'webhook-edit': { path: `/webhooks/${webhook.id}`, open: press('Edit') },
+    'webhook-delivery': {
+      path: `/webhooks/${webhook.id}`,
+      open: page => page.getByText('key.rotated').first().click(),
+    },
+    'webhook-rotate': { path: `/webhooks/${webhook.id}`, open: pick('Rotate secret') },
+    'webhook-delete': { path: `/webhooks/${webhook.id}`, open: pick('Delete') },
     'operator-new': { path: '/settings', open: press('Add operator') },
     'operator-token': { path: '/settings', open: makeOperator, stays: true },
   }
@@ -85,6 +97,22 @@ async function makeKey(page: Page): Promise<void> {
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('textbox', { name: 'Name' }).fill('created here')
   await dialog.getByRole('button', { name: 'Create key' }).click()
+  await page.getByText('Shown only once').waitFor()
+}
+
+function pick(item: string): (page: Page) => Promise<void> {
+  return async page => {
+    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('menuitem', { name: item }).click()
+  }
+}
+
+async function makeWebhook(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Create webhook' }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox', { name: 'URL' }).fill('http://127.0.0.1:9/hooks')
+  await dialog.getByRole('button', { name: 'Select all' }).click()
+  await dialog.getByRole('button', { name: 'Create', exact: true }).click()
   await page.getByText('Shown only once').waitFor()
 }
 

@@ -16,6 +16,7 @@ import {
   visit,
 } from '../support/browser.ts'
 import { type Gateway, startGateway } from '../support/gateway.ts'
+import { until } from '../support/until.ts'
 
 const NAMES = [
   '<img src=x onerror="document.title=1"><script>document.title=2</script>',
@@ -25,7 +26,7 @@ const NAMES = [
 ]
 
 test('every page is complete, accessible and logs no error', { skip: !hasBrowser() }, async t => {
-  await using gateway = await startGateway()
+  await using gateway = await startGateway({ env: { TURNPIKE_WEBHOOKS_ALLOW_PRIVATE: '1' } })
   await using browser = await openBrowser()
   const pages = await furnish(gateway)
   await mkdir(SCREENSHOTS, { recursive: true })
@@ -96,6 +97,19 @@ async function furnish(gateway: Gateway): Promise<Pages> {
     'GET',
     '/usage?limit=2',
   )
+  const url = `http://127.0.0.1:${new URL(gateway.url).port}/nowhere`
+  const made = await gateway.admin('POST', '/webhooks', { url, events: ['*'], description: NAMES[0], format: 'slack' })
+  const webhook = made.body
+  await gateway.admin('PATCH', `/keys/${last.id}`, { name: NAMES[1] })
+  await gateway.admin('POST', `/keys/${last.id}/rotate`, {})
+  await until('a delivery has failed', async () => {
+    const { text } = await gateway.admin('GET', `/webhooks/${webhook.id}/deliveries`)
+    return text.includes('status 404')
+  })
+  await gateway.admin('PATCH', `/webhooks/${webhook.id}`, { enabled: false })
+  await gateway.admin('PATCH', `/webhooks/${webhook.id}`, { enabled: true })
+  const second = { url: `${url}/${'x'.repeat(300)}`, events: ['key.created', 'balance.low'], enabled: false }
+  await gateway.admin('POST', '/webhooks', second)
   return {
     overview: { path: '/overview', shows: 'Provider health' },
     usage: { path: '/usage', shows: /rows/ },
@@ -110,6 +124,8 @@ async function furnish(gateway: Gateway): Promise<Pages> {
     playground: { path: '/playground', shows: 'Start a chat' },
     nodes: { path: '/nodes', shows: 'this node' },
     events: { path: '/events', shows: 'key.rotate' },
+    webhooks: { path: '/webhooks', shows: 'disabled' },
+    webhook: { path: `/webhooks/${webhook.id}`, shows: 'Resend' },
     settings: { path: '/settings', shows: 'current' },
     nowhere: { path: '/settings/nowhere', shows: 'This page does not exist' },
   }

@@ -23,6 +23,8 @@ const Providers = lazy(() => import('./pages/catalog/providers.tsx'))
 const Nodes = lazy(() => import('./pages/nodes/nodes.tsx'))
 const Playground = lazy(() => import('./pages/playground/playground.tsx'))
 const Events = lazy(() => import('./pages/events/events.tsx'))
+const Webhooks = lazy(() => import('./pages/webhooks/webhooks.tsx'))
+const WebhookDetail = lazy(() => import('./pages/webhooks/webhook-detail.tsx'))
 const Settings = lazy(() => import('./pages/settings/settings.tsx'))
 
 export function App(): ReactNode {
@@ -59,6 +61,8 @@ function Pages(): ReactNode {
       <Route path="/usage/:id">{({ id }) => <RequestDetail key={id} id={id} />}</Route>
       <Route path="/models" component={Models} />
       <Route path="/providers" component={Providers} />
+      <Route path="/webhooks" component={Webhooks} />
+      <Route path="/webhooks/:id">{({ id }) => <WebhookDetail key={id} id={id} />}</Route>
       <Route path="/nodes" component={Nodes} />
       <Route path="/playground" component={Playground} />
       <Route path="/events" component={Events} />

@@ -10,6 +10,7 @@ import {
   IconServer2,
   IconSettings,
   IconWallet,
+  IconWebhook,
 } from '@tabler/icons-react'
 
 export const PAGES = [
@@ -19,6 +20,7 @@ export const PAGES = [
   { path: '/accounts', label: 'Accounts', icon: IconWallet },
   { path: '/models', label: 'Models', icon: IconCpu },
   { path: '/providers', label: 'Providers', icon: IconPlugConnected },
+  { path: '/webhooks', label: 'Webhooks', icon: IconWebhook },
   { path: '/playground', label: 'Playground', icon: IconMessageCircle },
   { path: '/nodes', label: 'Nodes', icon: IconServer2 },
   { path: '/events', label: 'Events', icon: IconHistory },

@@ -1,4 +1,5 @@
-// The queue of webhooks in SQL: events become deliveries, endpoints are leased to one node at a time, and results are stored.
+// The queue of webhooks in SQL: events become deliveries, endpoints are leased to one node at a time, and results are stored. See
+// docs/decisions/webhooks.md.
 import { type EventType, typesOf } from '../../../domain/events.ts'
 import type { Webhook } from '../../../domain/webhook.ts'
 import type {

@@ -89,8 +89,11 @@ export default function Events(): ReactNode {
   )
 }
 
+const PAGES: Readonly<Record<string, string>> = { key_: '/keys', acct_: '/accounts', wh_: '/webhooks' }
+
 function Subject({ id }: { readonly id: string }): ReactNode {
-  const path = id.startsWith('key_') ? `/keys/${id}` : id.startsWith('acct_') ? `/accounts/${id}` : undefined
+  const page = Object.entries(PAGES).find(([prefix]) => id.startsWith(prefix))?.[1]
+  const path = page === undefined ? undefined : `${page}/${id}`
   const look = { className: 'one-line mono', maw: 190, title: id, size: 'sm' }
   if (path === undefined) return <Text {...look}>{id}</Text>
   return (
