@@ -246,6 +246,8 @@ export function newKey(id = 'key') {
     creditLimit: null,
     maxConcurrent: 100,
     expiresAt: null,
+    // It blocks nothing and raises no event; the audit proves its windows after everything that a test does.
+    budgets: [{ amount: 10n ** 15n, window: 'week', action: 'alert', thresholds: [] }] as const,
     secret: { hash: id.padEnd(64, 'a'), prefix: 'svc_live_', last4: 'abcd' },
   }
 }

@@ -107,13 +107,17 @@ export function spentThisMonth(row: Row, now: number): Nano {
   return int(row.month) < monthOf(now) ? 0n : big(row.spent) - big(row.month_base)
 }
 
-const KEPT_MS = 100 * DAY_MS
+// Longer than any request of a window may take to be corrected.
+const KEPT_DAYS: Readonly<Record<BudgetPeriod, number>> = { hour: 3, day: 40, week: 100, month: 400 }
 const DROPPED_AT_ONCE_MAX = 500
 
 export async function dropOldWindows(tx: Tx): Promise<void> {
-  await tx.run(
-    `DELETE FROM budget_window WHERE (subject, period, began) IN (
-       SELECT subject, period, began FROM budget_window WHERE began < $1 ORDER BY began LIMIT ${DROPPED_AT_ONCE_MAX})`,
-    [tx.now() - KEPT_MS],
-  )
+  for (const period of BUDGET_PERIODS) {
+    await tx.run(
+      `DELETE FROM budget_window WHERE (subject, period, began) IN (
+         SELECT subject, period, began FROM budget_window WHERE period = $1 AND began < $2
+         ORDER BY began LIMIT ${DROPPED_AT_ONCE_MAX})`,
+      [period, tx.now() - KEPT_DAYS[period] * DAY_MS],
+    )
+  }
 }

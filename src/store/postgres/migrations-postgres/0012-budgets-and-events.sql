@@ -18,7 +18,7 @@ CREATE TABLE budget_window (
   held BIGINT NOT NULL CHECK (held >= 0),
   PRIMARY KEY (subject, period, began)
 ) WITH (fillfactor = 50);
-CREATE INDEX budget_window_began ON budget_window (began);
+CREATE INDEX budget_window_began ON budget_window (period, began);
 
 -- On SQLite, current values are in two parts.
 CREATE VIEW budget_window_now AS SELECT subject, period, began, spent, held FROM budget_window;

@@ -16,7 +16,7 @@ CREATE TABLE budget_window (
   held INTEGER NOT NULL CHECK (held >= 0),
   PRIMARY KEY (subject, period, began)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX budget_window_began ON budget_window (began);
+CREATE INDEX budget_window_began ON budget_window (period, began);
 
 -- What batches have added to the windows since the last write-back, like the journal of balances.
 CREATE TABLE budget_journal (
