@@ -32,7 +32,6 @@ import {
   ScopeName,
   Status,
   SummaryShape,
-  TAG_FILTER_PATTERN,
   Time,
 } from './shapes.ts'
 import { WEBHOOKS } from './webhook-schemas.ts'
@@ -85,7 +84,7 @@ const usageFilter = {
   endpoint: Type.Optional(Type.Enum([...ENDPOINTS, 'all'])),
   outcome: Type.Optional(Type.Enum([...OUTCOMES])),
   tag: Type.Optional(
-    Type.Array(Type.String({ pattern: TAG_FILTER_PATTERN, maxLength: 200 }), {
+    Type.Array(Type.String({ maxLength: 200 }), {
       maxItems: TAG_FILTERS_MAX,
       description: 'Only requests with this tag, such as `team:search`. Repeatable; all must match.',
     }),

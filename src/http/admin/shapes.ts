@@ -23,7 +23,6 @@ export const GROUP_PATTERN = `^(${SUMMARY_GROUPS.join('|')}|tag:${TAG_NAME})$`
 export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   [CREDITS_PATTERN]: 'a decimal string with at most nine decimals, such as "10.00"',
   [TIME_PATTERN]: 'an ISO 8601 date, or a date and time with a time zone',
-  [TAG_FILTER_PATTERN]: 'a tag such as team:search',
   [GROUP_PATTERN]: `one of ${SUMMARY_GROUPS.join(', ')}, or a tag such as tag:team`,
 }
 export const ScopeName = Type.Enum([...SCOPES])
