@@ -1,8 +1,8 @@
-// LangChain's ChatOpenAI, pointed at the gateway.
+// LangChain's ChatOpenAI and OpenAIEmbeddings, pointed at the gateway.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
-import { ChatOpenAI } from '@langchain/openai'
+import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai'
 import {
   countingFetch,
   failureOf,
@@ -12,9 +12,11 @@ import {
   WEATHER,
   WRONG_KEY,
 } from '../support/client-fixture.ts'
+import { dialectConfig } from '../support/dialects.ts'
+import { vectorOf } from '../support/embedding-vendor.ts'
 
 test('LangChain works unchanged', async t => {
-  await using fixture = await openClientFixture()
+  await using fixture = await openClientFixture(dialectConfig)
   const chat = (apiKey: string, fetch: typeof globalThis.fetch = globalThis.fetch, maxRetries = 2) =>
     new ChatOpenAI({ model: MODEL, apiKey, maxRetries, configuration: { baseURL: fixture.baseUrl, fetch } })
   const model = chat(fixture.key)
@@ -58,6 +60,21 @@ test('LangChain works unchanged', async t => {
       assert.equal(answer.text, WEATHER.text)
       WEATHER.assertTurns(fixture.upstream)
     }
+  })
+
+  await t.test('embeddings of a query and of documents', async () => {
+    const configuration = { baseURL: fixture.baseUrl }
+    const embeddings = new OpenAIEmbeddings({ model: 'test/vectors', apiKey: fixture.key, configuration })
+    const texts = ['A gate.', 'A toll, and a road.']
+
+    const query = await embeddings.embedQuery('A gate.')
+    const documents = await embeddings.embedDocuments(texts)
+
+    assert.deepEqual(query, vectorOf('A gate.', 8))
+    assert.deepEqual(
+      documents,
+      texts.map(text => vectorOf(text, 8)),
+    )
   })
 
   await t.test('refusals keep their status, code and param, and are not retried', async () => {

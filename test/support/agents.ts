@@ -1,5 +1,5 @@
-// The coding agents that people use, each in a pinned version, installed once into node_modules/.cache: with their binaries they
-// are too large to be dependencies.
+// Coding agents and libraries that people use, each in a pinned version, installed once into node_modules/.cache: they are too
+// large to be dependencies.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
@@ -12,8 +12,14 @@ const RUN_MS_MAX = 180_000
 
 // The executable, or a message about why it could not be installed; if CI is set it throws, so that nothing is skipped.
 export function installedAgent(pack: string, version: string, command: string): { readonly path: string } | string {
+  const modules = installedModules(pack, version)
+  return typeof modules === 'string' ? modules : { path: join(modules.path, '.bin', command) }
+}
+
+// The folder node_modules of a package that is no dependency, likewise.
+export function installedModules(pack: string, version: string): { readonly path: string } | string {
   const folder = join(CACHE, `${pack.replaceAll('/', '+')}@${version}`)
-  const path = join(folder, 'node_modules/.bin', command)
+  const path = join(folder, 'node_modules')
   if (existsSync(path)) return { path }
   // Installed beside its place and moved there: an interrupted installation is not taken for a complete one.
   const beside = `${folder}.${process.pid}`
