@@ -36,10 +36,10 @@ const ids: Readonly<Record<string, string>> = {
 }
 // Its fields are probed through others, or have no length bound.
 const SKIPPED = new Set(['POST /admin/v1/session'])
-// Within their bounds they must also be known, or fit the model.
+// Within their bounds they must also be known, fit the model, or be a URL.
 const KNOWN_ONLY = [
   ...['account_id', 'list', 'provider', 'max_tokens', 'max_completion_tokens', 'max_output_tokens'],
-  ...['dimensions', 'dimensions_min'],
+  ...['dimensions', 'dimensions_min', 'url'],
 ]
 
 const cases = Object.entries(document.paths).flatMap(([path, item]) =>
