@@ -14,6 +14,7 @@ import type { JournalEntry } from '../support/upstream-journal.ts'
 const WORD = 'heliotrope'
 const TASK = 'Read note.txt and tell me the word in it.'
 
+type Access = { readonly url: string; readonly key: string }
 type Agent = {
   readonly name: string
   readonly pack: string
@@ -22,9 +23,11 @@ type Agent = {
   readonly endpoint: string
   // The tool of the agent that the model calls, and with which arguments.
   tool(folder: string): { readonly name: string; readonly arguments: object }
+  // The arguments of a first run that stores the access.
+  before?(gateway: Access): readonly string[]
   args(folder: string): readonly string[]
   // Writes its configuration; returns its environment.
-  setUp(folder: string, gateway: { readonly url: string; readonly key: string }): Readonly<Record<string, string>>
+  setUp(folder: string, gateway: Access): Readonly<Record<string, string>>
 }
 
 const opencode = (npm: string, endpoint: string): Agent => ({
@@ -115,6 +118,50 @@ const AGENTS: readonly Agent[] = [
       QWEN_USAGE_STATISTICS_ENABLED: '0',
     }),
   },
+  {
+    name: 'Continue',
+    pack: '@continuedev/cli',
+    version: '1.5.47',
+    command: 'cn',
+    endpoint: 'chat.completions',
+    tool: folder => ({ name: 'Read', arguments: { filepath: join(folder, 'note.txt') } }),
+    args: () => ['-p', TASK],
+    setUp(folder, { url, key }) {
+      mkdirSync(join(folder, '.continue'))
+      writeFileSync(
+        join(folder, '.continue/config.yaml'),
+        [
+          'name: My config',
+          'version: 0.0.1',
+          'schema: v1',
+          'models:',
+          '  - name: Turnpike agents',
+          '    provider: openai',
+          '    model: agents',
+          `    apiBase: ${url}/v1`,
+          `    apiKey: ${key}`,
+          '    roles: [chat, edit, apply]',
+        ].join('\n'),
+      )
+      return { CONTINUE_CLI_ENABLE_TELEMETRY: '0', CONTINUE_CLI_AUTO_UPDATED: 'true' }
+    },
+  },
+  {
+    name: 'Cline',
+    pack: 'cline',
+    version: '3.0.65',
+    command: 'cline',
+    endpoint: 'chat.completions',
+    tool: folder => ({ name: 'read_files', arguments: { files: [{ path: join(folder, 'note.txt') }] } }),
+    before: ({ url, key }) => ['auth', '-p', 'openai-compatible', '-b', `${url}/v1`, '-k', key, '-m', 'agents'],
+    args: () => [TASK],
+    // Its backend would otherwise stay behind as a daemon.
+    setUp(folder) {
+      const path = join(folder, 'global-settings.json')
+      writeFileSync(path, JSON.stringify({ telemetryOptOut: true, autoUpdateEnabled: false }))
+      return { CLINE_GLOBAL_SETTINGS_PATH: path, CLINE_SESSION_BACKEND_MODE: 'local' }
+    },
+  },
 ]
 
 for (const agent of AGENTS) {
@@ -131,8 +178,10 @@ for (const agent of AGENTS) {
     const tool = agent.tool(folder.path)
     upstream.script(entry => turnOf(entry, tool))
 
-    const env = agent.setUp(folder.path, { url: gateway.url, key })
+    const access = { url: gateway.url, key }
+    const env = agent.setUp(folder.path, access)
     const { path } = installed as { path: string }
+    if (agent.before !== undefined) await runAgent(path, agent.before(access), folder.path, env)
     const { code, stdout, stderr } = await runAgent(path, agent.args(folder.path), folder.path, env)
 
     const said = `exit ${code}\n${stdout}\n${stderr}`
