@@ -131,6 +131,25 @@ for (const { engine, open } of ENGINES) {
     assert.match(String(told?.data), new RegExp(`"webhook_id":"${id}","host":"example.com"`))
   })
 
+  test(`${engine}: an endpoint that accepts some events between failures is not disabled`, async () => {
+    await using store = await openRepositories(open)
+    const id = await add(store, { events: ['*'] })
+    await raise(store, low('a'), low('b'), low('c'))
+    await store.webhookQueue.fanOut(100)
+    await claim(store, 'n')
+    const [a, b, c] = await report(store, id, 'n', [])
+    await report(store, id, 'n', [{ id: a!.id, error: 'status 429', status: 429 }])
+    store.clock.advance(GIVE_UP_MS)
+
+    await claim(store, 'n')
+    await report(store, id, 'n', [{ id: a!.id }, { id: b!.id }, { id: c!.id, error: 'status 429', status: 429 }])
+
+    const webhook = (await store.webhooks.get(id))!
+    assert.deepEqual([webhook.enabled, webhook.failingSince], [true, store.clock.now()])
+    store.clock.advance(1000)
+    assert.deepEqual(await waiting(store, id), ['balance.low c'])
+  })
+
   test(`${engine}: what waited while an endpoint was disabled is canceled, and can be sent again`, async () => {
     await using store = await openRepositories(open)
     const id = await add(store, { events: ['*'] })

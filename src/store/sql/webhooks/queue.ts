@@ -10,7 +10,7 @@ import type {
   WaitingDelivery,
   WebhookQueue,
 } from '../../contract/webhooks.ts'
-import { int, type Row, type Sql, type Tx, text, textOrNull } from '../sql.ts'
+import { int, intOrNull, type Row, type Sql, type Tx, text, textOrNull } from '../sql.ts'
 import { disable } from './disable.ts'
 import {
   DELIVERIES,
@@ -128,7 +128,9 @@ async function book(tx: Tx, report: DeliveryReport): Promise<readonly WaitingDel
   if (row === undefined) return []
   const failed = attempts.find(({ error }) => error !== null)
   if (failed !== undefined) {
-    await bookFailure(tx, readWebhook(row), failed, report)
+    // Those before it were accepted: it has been failing only from now on.
+    const since = attempts.length > 1 ? tx.now() : (intOrNull(row.failing_since) ?? tx.now())
+    await bookFailure(tx, readWebhook(row), failed, since, report)
     return []
   }
   if (attempts.length > 0 && (row.failing_since !== null || row.retry_at !== null))
@@ -156,9 +158,13 @@ async function bookAttempt(tx: Tx, webhookId: string, { deliveryId, responseStat
   )
 }
 
-async function bookFailure(tx: Tx, webhook: Webhook, { deliveryId }: Attempt, report: DeliveryReport): Promise<void> {
-  const { retryInMs, giveUpAfterMs, isGone } = report
-  const since = webhook.failingSince ?? tx.now()
+async function bookFailure(
+  tx: Tx,
+  webhook: Webhook,
+  { deliveryId }: Attempt,
+  since: number,
+  { retryInMs, giveUpAfterMs, isGone }: DeliveryReport,
+): Promise<void> {
   if (isGone || tx.now() - since >= giveUpAfterMs) {
     const ends = [tx.now(), deliveryId]
     await tx.run(
