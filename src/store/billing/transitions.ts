@@ -220,13 +220,15 @@ function insertHold(
   return { kind: 'fits' as const, hold, outputTokens }
 }
 
-// The first request of a window that no longer fits raises the event: what is left may be too little for any.
+// The first request of a window that no longer fits raises the event: what is left may be too little for any. Not if it would fit
+// without the holds of others, nor if it would not even fit the whole amount.
 function overBudget(ask: ReservationRequest, state: OwnedState, decision: Insufficient, unit: UnitOfWork) {
   const { keyId, accountId } = ask.facts
+  const { available, required, affordableTokens, heldByOthers } = decision
   const subject = state.owner === 'key' ? unit.key(keyId) : unit.account(accountId)
-  if (subject !== undefined && !ask.isRefusalCounted)
+  const isExhausted = !heldByOthers && required <= state.budget.amount
+  if (subject !== undefined && isExhausted && !ask.isRefusalCounted)
     unit.emit(budgetEvent(state.owner, subject, accountId, state, 100))
-  const { available, required, affordableTokens } = decision
   const excess = { state, available, required, affordableTokens }
   insertRefused(ask, () => budgetExceeded(excess), unit)
   return { kind: 'budget_exceeded' as const, ...excess }

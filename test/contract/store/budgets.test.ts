@@ -234,6 +234,26 @@ for (const { engine, make } of GATE_ENGINES) {
     )
   })
 
+  test(`${engine}: a budget is not exhausted by holds of others, nor by a request that exceeds the whole amount`, async () => {
+    await using fixture = await openFixture(make, 1000n)
+    const { billing } = fixture.store
+    const refused = async (requestId: string) => (await billing.reserve(await ask(fixture, requestId))).kind
+    const exhausted = async () => (await fixture.outbox()).filter(({ type }) => type === 'budget.exhausted').length
+    await setKey(fixture, [budget(150n, 'month')])
+    await billing.reserve(await ask(fixture, 'r1'))
+
+    const kinds = [await refused('r2')]
+    await billing.settle(bill('r1', { completion: 10 }))
+    await setKey(fixture, [budget(99n, 'month')])
+    kinds.push(await refused('r3'))
+    assert.equal(await exhausted(), 0)
+    await setKey(fixture, [budget(110n, 'month')])
+    kinds.push(await refused('r4'))
+
+    assert.deepEqual(new Set(kinds), new Set(['budget_exceeded']))
+    assert.equal(await exhausted(), 1)
+  })
+
   test(`${engine}: an exhausted balance raises one event until credits are added`, async () => {
     await using fixture = await openFixture(make, 150n)
     const { billing } = fixture.store
