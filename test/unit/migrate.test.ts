@@ -36,6 +36,29 @@ test('a catalog of the first schema is kept, as its first version, and declared 
   assert.ok(Number(db.prepare('PRAGMA user_version').get()?.user_version) >= 2)
 })
 
+test('what was spent this month includes what a crash left in the journal', () => {
+  const db = new DatabaseSync(':memory:')
+  const folder = new URL('../../src/store/sqlite/migrations/', import.meta.url)
+  db.enableDefensive(false)
+  for (const text of migrationsIn(folder).slice(0, 11)) db.exec(text)
+  db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 11`)
+  db.exec(`INSERT INTO account (id, name, status, available, held, spent, owed, created_at) VALUES ('a', 'A', 'active', 900, 0, 60, 0, 1);
+    INSERT INTO api_key (id, account_id, name, scopes, ip_allowlist, rpm_limit, max_concurrent, created_at)
+      VALUES ('k', 'a', 'K', '[]', '[]', 1, 1, 1);
+    INSERT INTO key_balance (key_id, spent, held) VALUES ('k', 60, 0);
+    INSERT INTO balance_journal (account_id, key_id, available, held, spent, owed, key_spent, key_held, day, day_count)
+      VALUES ('a', 'k', -40, 0, 40, 0, 40, 0, 1, 1)`)
+  // 30 in earlier months, 70 in this one, of which 40 are in the journal alone.
+  db.exec(`INSERT INTO usage (request_id, account_id, key_id, secret_last4, client_ip, endpoint, stream, state, cost, hold, created_at)
+    VALUES ('r1', 'a', 'k', '', '', 'chat.completions', 0, 'settled', 30, 0, 1),
+      ('r2', 'a', 'k', '', '', 'chat.completions', 0, 'settled', 70, 0, ${Date.now()})`)
+
+  migrate(db)
+
+  for (const view of ['account_now', 'key_balance_now'])
+    assert.deepEqual({ ...db.prepare(`SELECT spent - month_base AS month FROM ${view}`).get() }, { month: 70 })
+})
+
 test('sums from before margins are made again where their rows exist, and estimated where they are gone', () => {
   const db = new DatabaseSync(':memory:')
   const folder = new URL('../../src/store/sqlite/migrations/', import.meta.url)

@@ -51,11 +51,14 @@ SELECT account_id, key_id, SUM(cost) AS cost FROM (
   UNION ALL SELECT h.account_id, h.key_id, h.cost FROM usage_hour h JOIN usage_rolled r ON r.hour = h.hour AND r.dropped = 2
   WHERE h.hour >= strftime('%s', 'now', 'start of month') / 3600
 ) GROUP BY account_id, key_id;
-UPDATE key_balance SET month = strftime('%Y', 'now') * 12 + strftime('%m', 'now') - 1, month_base = spent - m.cost
-FROM month_so_far m WHERE m.key_id = key_balance.key_id AND spent >= m.cost;
-UPDATE account SET month = strftime('%Y', 'now') * 12 + strftime('%m', 'now') - 1, month_base = spent - m.cost
+-- From the views, since a crash may have left a journal, whose costs are in the rows already.
+UPDATE key_balance SET month = strftime('%Y', 'now') * 12 + strftime('%m', 'now') - 1, month_base = n.spent - m.cost
+FROM month_so_far m JOIN key_balance_now n ON n.key_id = m.key_id
+WHERE m.key_id = key_balance.key_id AND n.spent >= m.cost;
+UPDATE account SET month = strftime('%Y', 'now') * 12 + strftime('%m', 'now') - 1, month_base = n.spent - m.cost
 FROM (SELECT account_id, SUM(cost) AS cost FROM month_so_far GROUP BY account_id) m
-WHERE m.account_id = account.id AND spent >= m.cost;
+  JOIN account_now n ON n.id = m.account_id
+WHERE m.account_id = account.id AND n.spent >= m.cost;
 DROP TABLE month_so_far;
 
 DROP VIEW account_now;
