@@ -78,12 +78,12 @@ export function sqlKeys(sql: Sql): Keys {
         return readKeyById(tx, id)
       }),
 
-    markEnds: () =>
-      sql.transaction(async tx => {
-        await announceExpiries(tx)
-        await dropOldWindows(tx)
-        return writeEnds(tx)
-      }),
+    // One transaction each: both lock keys in the order of their ids, and together they would not.
+    async markEnds() {
+      await sql.transaction(announceExpiries)
+      await sql.transaction(dropOldWindows)
+      return sql.transaction(tx => writeEnds(tx))
+    },
   }
 }
 

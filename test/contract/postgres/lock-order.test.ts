@@ -39,6 +39,22 @@ if (postgres !== undefined) {
       })
     }
   }
+
+  test('the ends of keys are stored without locks on keys after the one that is waited for', async () => {
+    await using fixture = await openFixture(make, 10_000n)
+    await addOther(fixture)
+    const now = Date.now()
+    await fixture.tamper(`UPDATE api_key SET expires_at = ${now - 1000}, expiry_announced = 1 WHERE id = 'key';
+      UPDATE api_key SET expires_at = ${now + 3_600_000} WHERE id = 'ley'`)
+
+    const taken = await takenWhileHeld('api_key key', () => [fixture.store.keys.markEnds()], fixture.url)
+
+    assert.deepEqual(taken, [])
+    assert.deepEqual(
+      (await fixture.outbox()).filter(({ type }) => type === 'key.expiring').map(({ data }) => data.key_id),
+      ['ley'],
+    )
+  })
 }
 
 async function addOther({ store }: Fixture): Promise<void> {
@@ -69,7 +85,7 @@ async function takenWhileHeld(held: string, batch: () => readonly Promise<unknow
 }
 
 const WAITING = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND state = 'active'
-  AND application_name = 'turnpike' AND query LIKE '%FOR NO KEY UPDATE%'`
+  AND application_name = 'turnpike' AND (query LIKE '%FOR NO KEY UPDATE%' OR query LIKE 'UPDATE api_key SET expired_at%')`
 
 function rowOf(name: string): string {
   const [table, id] = name.split(' ')
