@@ -14,6 +14,7 @@ import { DIALECTS, type DialectContestant, EMBEDDINGS } from './dialects.ts'
 import { dialectReport } from './dialects-table.ts'
 import { hotAccounts } from './hot-account.ts'
 import { findNginx, installNginx } from './nginx.ts'
+import { TRACED } from './otel.ts'
 import { startPostgres } from './postgres.ts'
 import { measureRounds, type Plan } from './rounds.ts'
 import { EMBEDDED, ONE_SLOW, startScale } from './scale.ts'
@@ -43,6 +44,7 @@ const HELP = `npm run bench -- [options]
                        through one node, and 1,000 accounts through both; data is where TMPDIR is
   --dialects           only Turnpike: cost of a request in each dialect, passed through and translated, against chat
   --budgets            only Turnpike: cost of a chat with a key that has two budgets, against one without
+  --otel               only Turnpike: cost of a chat with OpenTelemetry, every request traced and a tenth, against without
   --profile            profile Turnpike; print with: node bench/profile.ts FOLDER
   --help`
 
@@ -59,8 +61,8 @@ async function main(): Promise<void> {
     console.log(HELP)
     return
   }
-  const { scale, dialects, budgets, before, tenants, 'hot-account': hot } = options
-  const isOnlyTurnpike = scale || hot || dialects || budgets || before !== undefined || tenants !== undefined
+  const { scale, dialects, budgets, otel, before, tenants, 'hot-account': hot } = options
+  const isOnlyTurnpike = scale || hot || dialects || budgets || otel || before !== undefined || tenants !== undefined
   const names = isOnlyTurnpike ? [] : options.contestants.split(',')
   const named = CONTESTANTS.filter(({ name }) => names.includes(name.toLowerCase().replaceAll(' ', '-')))
   if (named.length !== names.length) throw new Error(`--contestants: unknown name in ${options.contestants}`)
@@ -103,6 +105,7 @@ async function measure(plan: Plan, options: Options): Promise<readonly Report[]>
   const { scale, before, tenants } = options
   if (options.dialects) return measureDialects(plan)
   if (options.budgets) return [await measureSideBySide(plan, plan.folder, BUDGETED, plan.forms)]
+  if (options.otel) return [await measureSideBySide(plan, plan.folder, TRACED, plan.forms)]
   if (options['hot-account']) return [await measureTenants(plan, await hotAccounts(), true)]
   if (tenants !== undefined) return [await measureTenantCounts(plan, countsOf(tenants), options)]
   if (scale) return (await measureScale(plan)).map(reportOf)
@@ -187,6 +190,7 @@ function readOptions() {
       scale: flag,
       dialects: flag,
       budgets: flag,
+      otel: flag,
       postgres: flag,
       'hot-account': flag,
       help: flag,

@@ -10,6 +10,7 @@ import type { Nano } from '../domain/credits.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Answer, Client, Delivery, Pass } from '../domain/handoff.ts'
 import { accountMark, type Identifiers, identifiersOf, stickyWord } from '../domain/identifiers.ts'
+import type { Attempt } from '../domain/usage.ts'
 import { relay } from '../relay/relay.ts'
 import type { Sink } from '../relay/sink.ts'
 import { type Meter, meter } from '../relay/usage-meter.ts'
@@ -44,6 +45,8 @@ export type Completed = {
   readonly model: Model
   readonly provider: string | null
   readonly firstByteAt: number | null
+  readonly attempts: readonly Attempt[]
+  readonly finishReason: string | null
 }
 
 // The steps that tests interrupt.
@@ -84,14 +87,16 @@ export async function complete(
 
     answer = await steps.route(routeRequest(pass, held, identifiers, progress, needs), covered(planned, held), needs)
     delivery = await relay(answer, sink, pass.call.client, usage, relayNeeds(chat, needs))
+    pass.call.trace?.relayed()
     progress.stop()
     // The response is decided: no headers are sent by a timer while the booking waits for the store.
     sink.abandon()
 
     const ending = await steps.settle(held, delivery, connection, needs)
     sink.close(ending.receipt, ending.refusal)
-    const provider = answer.served?.provider ?? null
-    return { ending, model: answer.model, provider, firstByteAt: delivery.firstByteAt }
+    const { model, attempts } = answer
+    const { firstByteAt, finishReason } = delivery
+    return { ending, model, provider: answer.served?.provider ?? null, firstByteAt, attempts, finishReason }
   } finally {
     progress.stop()
     sink?.abandon()
@@ -136,6 +141,7 @@ function routeRequest(
     models,
     stickTo: stickyWord(identifiers),
     client: pass.call.client,
+    trace: pass.call.trace,
     identifiers,
     accountMark: accountMark(accountId, hmacKey),
     capTokens,

@@ -25,8 +25,9 @@ import {
   trustedProxies,
   workerCount,
 } from './env.ts'
-import { type Brand, type FileCatalog, NO_FILE, readConfigFile } from './file.ts'
+import { type Brand, type FileCatalog, NO_FILE, readConfigFile, type Tracing } from './file.ts'
 import { BOUNDS, type Bounds } from './limits.ts'
+import { type Otel, readOtel } from './otel.ts'
 
 export type { Listen } from './env.ts'
 
@@ -54,6 +55,9 @@ export type Config = {
   readonly trustedProxies: readonly string[]
   readonly network: Network
   readonly logLevel: LogLevel
+  // What is sent over OTLP, and what is done with the traces of callers.
+  readonly otel: Otel
+  readonly tracing: Tracing
   readonly brand: Brand
   readonly defaults: KeyDefaults
   readonly corsOrigins: readonly string[]
@@ -118,6 +122,8 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     trustedProxies: trustedProxies(env) ?? file.trustedProxies,
     network: readNetwork(env),
     logLevel: logLevel(env),
+    otel: readOtel(env),
+    tracing: file.tracing,
     brand: file.brand,
     defaults: file.defaults,
     corsOrigins: file.corsOrigins,

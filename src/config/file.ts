@@ -67,7 +67,11 @@ export type FileSettings = {
   readonly drainMaxMs: number
   // Null: usage rows are kept forever.
   readonly usageRetentionDays: number | null
+  readonly tracing: Tracing
 }
+
+// Whether a caller's `traceparent` is the parent of its request, and whether providers get one.
+export type Tracing = { readonly trustTraceparent: boolean; readonly propagateTraceparent: boolean }
 
 export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   brand: { keyPrefix: 'svc_live_', headerPrefix: 'X-Svc-' },
@@ -88,6 +92,7 @@ export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   drainDelayMs: BOUNDS.drainDelayMs,
   drainMaxMs: BOUNDS.drainMaxMs,
   usageRetentionDays: null,
+  tracing: { trustTraceparent: false, propagateTraceparent: false },
 }
 
 const KEY_PREFIX = '^[A-Za-z0-9_-]{1,32}$'
@@ -130,6 +135,13 @@ const SETTINGS = {
   drain_delay: seconds(3600),
   drain_max: seconds(24 * 3600),
   usage_retention_days: limit(BOUNDS.usageRetentionDaysMax),
+  telemetry: Type.Object(
+    {
+      trust_traceparent: Type.Optional(Type.Boolean()),
+      propagate_traceparent: Type.Optional(Type.Boolean()),
+    },
+    strict,
+  ),
 }
 export const FILE_SETTINGS = Object.keys(SETTINGS)
 
@@ -224,6 +236,10 @@ function settingsOf(file: FileInput): Omit<FileSettings, 'catalog'> {
     drainDelayMs: delay === undefined ? NO_FILE.drainDelayMs : Math.round(delay * 1000),
     drainMaxMs: max === undefined ? NO_FILE.drainMaxMs : Math.round(max * 1000),
     usageRetentionDays: file.usage_retention_days ?? NO_FILE.usageRetentionDays,
+    tracing: {
+      trustTraceparent: file.telemetry?.trust_traceparent ?? NO_FILE.tracing.trustTraceparent,
+      propagateTraceparent: file.telemetry?.propagate_traceparent ?? NO_FILE.tracing.propagateTraceparent,
+    },
   }
 }
 

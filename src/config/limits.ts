@@ -227,6 +227,8 @@ const TABLE = {
   drainSettleMsMax: 30 * SECOND,
   drainSettleHurriedMsMax: 5 * SECOND,
   drainSettlePauseMsMax: 500,
+  // Sending the last spans and metrics.
+  drainTelemetryMsMax: 3 * SECOND,
   // Closing a store that could not accept them.
   drainCloseMsMax: 5 * SECOND,
 }

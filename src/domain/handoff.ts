@@ -8,6 +8,7 @@ import type { AuthenticatedKey } from './key.ts'
 import type { Refusal } from './refusal.ts'
 import type { Considered } from './routing.ts'
 import type { Tags } from './tags.ts'
+import type { RequestTrace } from './trace.ts'
 import type { Attempt, Endpoint, Outcome, RequestFacts, UsageSource } from './usage.ts'
 
 // A request as the router received it, before any decision.
@@ -28,6 +29,8 @@ export type Call = {
   readonly tags: Tags | undefined
   readonly tagsRefusal: Refusal | undefined
   readonly client: Client
+  // Undefined where requests are not traced.
+  readonly trace: RequestTrace | undefined
 }
 
 // The caller's connection and whether it is still open.

@@ -3,6 +3,7 @@ import type { Failure } from '../domain/failure.ts'
 import type { Call, Client } from '../domain/handoff.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { readTagsHeader, type Tags } from '../domain/tags.ts'
+import type { RequestTrace } from '../domain/trace.ts'
 import { CLIENT_REQUEST_ID_MAX } from '../domain/usage.ts'
 import { byteQueue } from '../lib/byte-queue.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -16,6 +17,8 @@ export type CallNeeds = {
   readonly newRequestId: () => string
   // The header with the tags of a request.
   readonly tagsHeader: HeaderName
+  // Undefined where requests are not traced.
+  readonly openTrace: ((traceparent: unknown) => RequestTrace) | undefined
 }
 export type HeaderName = { readonly name: string; readonly lowerCase: string }
 
@@ -39,6 +42,7 @@ export function openCall(req: HttpRequest, res: HttpResponse, needs: CallNeeds):
     tags: tags instanceof Refusal ? undefined : tags,
     tagsRefusal: tags instanceof Refusal ? tags : undefined,
     client: clientOf(res),
+    trace: needs.openTrace?.(req.headers.traceparent),
   }
 }
 

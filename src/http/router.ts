@@ -82,6 +82,7 @@ export function v1Router(needs: RouterNeeds): Router {
       call,
       endpoint: found?.endpoint.rule.endpoint ?? 'unknown',
       caller: ctx.known?.caller,
+      modelRequested: pass?.modelRequested ?? null,
       ms,
     })
   }

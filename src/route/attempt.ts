@@ -5,6 +5,7 @@ import { type Chat, outputBoundOf, vectorsOf } from '../domain/chat.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Answer, AnswerListener, Chunk, Client, UpstreamStream, Whole } from '../domain/handoff.ts'
 import { mayReasonUnseen } from '../domain/reasoning.ts'
+import type { RequestTrace } from '../domain/trace.ts'
 import type { UpstreamRequest } from '../upstream/adapter.ts'
 import type { Registry } from '../upstream/registry.ts'
 import { type AttemptLease, attemptAnswered, cancelAttempt, finishAttempt } from './attempt-lease.ts'
@@ -18,6 +19,7 @@ export type AttemptRequest = {
   readonly identifiers: Readonly<Record<string, string>>
   readonly accountMark: string
   readonly client: Client
+  readonly trace: RequestTrace | undefined
   // Whether an answer of this model is read to its end without the caller, since only its end tells what was produced.
   readsOn(model: Model): boolean
 }
@@ -89,6 +91,7 @@ function upstreamRequestOf({ lease, request, silence }: Running, leaving: Leavin
     accountMark: request.accountMark,
     totalMsMax: leaving.totalMsMax,
     silence,
+    traceparent: request.trace?.beginAttempt(),
     onSent: leaving.onSent,
   }
 }

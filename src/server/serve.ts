@@ -15,6 +15,7 @@ import { openContext, type ServerContext } from './context.ts'
 import { drainable, onHangUp } from './drain.ts'
 import { openListeners } from './listeners.ts'
 import { collectWhenIdle, startMaintenance } from './maintenance.ts'
+import { openOtel } from './open-otel.ts'
 import { type OpenedStore, openStore } from './open-store.ts'
 import { openWebhooks } from './open-webhooks.ts'
 import { openOperator } from './wire-admin-api.ts'
@@ -38,7 +39,8 @@ export async function serve(config: Config): Promise<number> {
   watchStore(opened, context)
   const drain = drainable({ inFlight, bounds: config.bounds, log, onTold: tree?.onDrain })
   const peers = watchNodes(opened, drain, context)
-  const v1 = await openV1(opened, { drain, peers }, context)
+  const otel = await openOtel(opened, context)
+  const v1 = await openV1(opened, { drain, peers, otel }, context)
   const webhooks = await openWebhooks(opened, context)
   const operator = openOperator(opened, { v1, webhooks }, drain, context)
   const listeners = await openListeners(v1, operator, drain, context)
@@ -68,6 +70,7 @@ export async function serve(config: Config): Promise<number> {
   await webhooks.stop()
   await v1.close()
   await listeners.close()
+  await otel?.close(config.bounds.drainTelemetryMsMax)
   if (unsettled.length > 0) await closeUnwell(opened.store, unsettled, context)
   else {
     await opened.store.close()

@@ -26,6 +26,7 @@ import { fairQueue } from '../lib/fair-queue.ts'
 import { type Pauses, pauses } from '../lib/pauses.ts'
 import { wordsOf } from '../lib/text.ts'
 import type { Hint } from '../store/contract/buckets.ts'
+import type { OpenOtel } from '../telemetry/otel/otel.ts'
 import { requestLine } from '../telemetry/request-log.ts'
 import type { PeerNodes } from './cluster/peer-watcher.ts'
 import type { ServerContext } from './context.ts'
@@ -35,7 +36,11 @@ import { openRedis } from './open-redis.ts'
 import type { OpenedStore } from './open-store.ts'
 import { openCounters, openUpstreams } from './open-upstreams.ts'
 
-type ChatApiDeps = { readonly drain: Drain; readonly peers: Pick<PeerNodes, 'nodesAlive'> }
+type ChatApiDeps = {
+  readonly drain: Drain
+  readonly peers: Pick<PeerNodes, 'nodesAlive'>
+  readonly otel: OpenOtel | undefined
+}
 
 export type V1 = {
   readonly router: Router
@@ -60,9 +65,9 @@ export type Changed = {
   abortStreams(keyId: string): void
 }
 
-export async function openV1(opened: OpenedStore, { drain, peers }: ChatApiDeps, context: ServerContext): Promise<V1> {
+export async function openV1(opened: OpenedStore, deps: ChatApiDeps, context: ServerContext): Promise<V1> {
   const { bounds } = context.config
-  const admission = await openAdmission(opened.store, { drain, peers }, context)
+  const admission = await openAdmission(opened.store, deps, context)
   const counters = openCounters(context)
   const upstreams = openUpstreams(opened, context)
   const live = new Set<string>()
@@ -72,7 +77,7 @@ export async function openV1(opened: OpenedStore, { drain, peers }: ChatApiDeps,
     admission.prune()
     counters.promptCounts.prune()
   }, bounds.limitsPrunedEveryMs)
-  const stages = { admission, counters, upstreams, live, pauses: betweenTries, drain }
+  const stages = { admission, counters, upstreams, live, pauses: betweenTries, drain: deps.drain, otel: deps.otel }
 
   return {
     router: openRouter(opened, stages, context),
@@ -164,6 +169,7 @@ type Stages = {
   readonly live: Set<string>
   readonly pauses: Pauses
   readonly drain: Drain
+  readonly otel: OpenOtel | undefined
 }
 
 function openRouter(opened: OpenedStore, stages: Stages, context: ServerContext): Router {
@@ -189,6 +195,7 @@ function openRouter(opened: OpenedStore, stages: Stages, context: ServerContext)
     clock,
     trustedProxies: context.trustedProxies,
     newRequestId: context.newId,
+    openTrace: stages.otel?.openTrace,
     tagsHeader: { name: `${brand.headerPrefix}Tags`, lowerCase: `${brand.headerPrefix}Tags`.toLowerCase() },
     endpoints: endpoints(opened, reply, stages, context),
     reply,
@@ -197,6 +204,7 @@ function openRouter(opened: OpenedStore, stages: Stages, context: ServerContext)
     report(report) {
       metrics.request(report)
       log.info(requestLine(report), 'request')
+      stages.otel?.report(report)
     },
     onBug: context.onBug,
   })

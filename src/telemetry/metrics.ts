@@ -36,6 +36,8 @@ export type Metrics = {
   text(): Promise<string>
   // In the form that is sent between processes.
   asJson(): Promise<readonly MetricJson[]>
+  // All of this process, with those of the store.
+  everything(): Promise<readonly MetricJson[]>
   readonly contentType: string
 }
 
@@ -82,9 +84,17 @@ export function gatewayMetrics(
       const own = await (all === undefined ? registry : sumOf(all)).metrics()
       return ofStore === undefined ? own : `${own}\n${await ofStore.metrics()}`
     },
-    asJson: async () => (await registry.getMetricsAsJSON()) as unknown as readonly MetricJson[],
+    asJson: () => jsonOf(registry),
+    async everything() {
+      const ofStore = await stored?.registry()
+      return [...(await jsonOf(registry)), ...(ofStore === undefined ? [] : await jsonOf(ofStore))]
+    },
     contentType: registry.contentType,
   }
+}
+
+async function jsonOf(registry: Registry): Promise<readonly MetricJson[]> {
+  return (await registry.getMetricsAsJSON()) as unknown as readonly MetricJson[]
 }
 
 function gauge(registry: Registry, name: string, help: string, now: () => number): void {

@@ -2,12 +2,17 @@
 import { formatCredits, type Nano, type Tokens } from '../domain/credits.ts'
 import type { Call } from '../domain/handoff.ts'
 import type { AuthenticatedKey } from '../domain/key.ts'
-import type { Endpoint, Outcome } from '../domain/usage.ts'
+import type { Attempt, Endpoint, Outcome } from '../domain/usage.ts'
 
 export type RequestReport = Served & {
-  readonly call: Pick<Call, 'requestId' | 'clientRequestId' | 'address'>
+  readonly call: Pick<
+    Call,
+    'requestId' | 'clientRequestId' | 'address' | 'method' | 'receivedAt' | 'startedMs' | 'trace'
+  >
   readonly endpoint: Endpoint
   readonly caller: AuthenticatedKey | undefined
+  // Not known before the body was read.
+  readonly modelRequested: string | null
   readonly ms: number
 }
 
@@ -22,6 +27,8 @@ export type Served = {
   readonly cost?: Nano
   readonly errorCode?: string | undefined
   readonly firstByteMs?: number | undefined
+  readonly attempts?: readonly Attempt[]
+  readonly finishReason?: string | null
 }
 
 export function requestLine(report: RequestReport): string {

@@ -29,6 +29,8 @@ export type UpstreamRequest = {
   readonly totalMsMax: number
   // Silence during the model's reasoning; undefined where silence means a failure.
   readonly silence?: Silence | undefined
+  // Sent along if tracing is passed on to providers.
+  readonly traceparent?: string | undefined
   // The request is being sent: from here on the upstream may be working on it.
   onSent(): void
 }

@@ -71,3 +71,7 @@ export function headerLines(headers: Readonly<Record<string, string>>): string {
     })
     .join('')
 }
+
+export function withTrace(head: string, { traceparent }: { readonly traceparent?: string | undefined }): string {
+  return traceparent === undefined ? head : head + headerLines({ traceparent })
+}

@@ -157,6 +157,7 @@ export function openWorld(
       identifiers: {},
       accountMark: 'account',
       client: asked.client ?? STAYS,
+      trace: undefined,
       readsOn: () => false,
       onFailed: () => undefined,
       onDispatch: () => undefined,

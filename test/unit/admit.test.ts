@@ -197,6 +197,7 @@ function callNow(): Call {
     receivedAt: systemClock.now(),
     tags: undefined,
     tagsRefusal: undefined,
+    trace: undefined,
     startedMs: systemClock.monotonic(),
     client: { gone: false, onGone: () => () => undefined, onCancelled: () => () => undefined },
   }

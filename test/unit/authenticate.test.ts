@@ -168,6 +168,7 @@ function callWith(secret: string, address = '192.0.2.1'): Call {
     receivedAt: systemClock.now(),
     tags: undefined,
     tagsRefusal: undefined,
+    trace: undefined,
     startedMs: systemClock.monotonic(),
     client: { gone: false, onGone: () => () => undefined, onCancelled: () => () => undefined },
   }

@@ -93,6 +93,8 @@ async function serve(
       tokens: receipt.tokens,
       cost: receipt.cost,
       errorCode: refusal?.code,
+      attempts: done.attempts,
+      finishReason: done.finishReason,
       firstByteMs: done.firstByteAt === null ? undefined : done.firstByteAt - ctx.call.receivedAt,
     }
   } finally {

@@ -93,7 +93,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
         requestId: upstreamRequest.requestId,
         accountId: upstreamRequest.accountId,
         origin: url.origin,
-        headers: { ...provider.quirks.headers, ...headers },
+        headers: { ...provider.quirks.headers, ...headers, ...traceHeader(upstreamRequest) },
         stream,
         bounds,
         reserveMemory,
@@ -118,6 +118,10 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
       await tokenClient?.close()
     },
   }
+}
+
+function traceHeader({ traceparent }: UpstreamRequest): Readonly<Record<string, string>> {
+  return traceparent === undefined ? {} : { traceparent }
 }
 
 // Replaces the placeholder API key of the package.

@@ -6,7 +6,7 @@ import type { AnswerListener, UpstreamStream } from '../../domain/handoff.ts'
 import { memoize } from '../../lib/memoize.ts'
 import { withoutTrailing } from '../../lib/text.ts'
 import type { Adapter, UpstreamRequest } from '../adapter.ts'
-import { type HttpClientRequest, headerLines, type ResponseStream } from '../http-client.ts'
+import { type HttpClientRequest, headerLines, type ResponseStream, withTrace } from '../http-client.ts'
 import { openClient } from '../open-client.ts'
 import { byStatus, EVENT_STREAM, onEventLoop, sendWhole, type WireBounds, type WireNeeds } from '../openai/adapter.ts'
 import { streamReader } from '../openai/readers.ts'
@@ -98,7 +98,7 @@ export function anthropicAdapter(
     return {
       requestId: upstreamRequest.requestId,
       accountId: upstreamRequest.accountId,
-      head: nativeHeaders === undefined ? head : head + headerLines(nativeHeaders),
+      head: withTrace(nativeHeaders === undefined ? head : head + headerLines(nativeHeaders), upstreamRequest),
       ...(own ?? { path, body: messageBody(upstreamRequest, provider) }),
       firstByteMs,
       totalMs: Math.min(provider.timeouts.totalMs, upstreamRequest.totalMsMax),

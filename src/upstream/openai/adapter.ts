@@ -14,6 +14,7 @@ import {
   headerLines,
   type ResponseHandler,
   type ResponseStream,
+  withTrace,
 } from '../http-client.ts'
 import type { LargeAnswers } from '../large-answers.ts'
 import { type Network, openClient } from '../open-client.ts'
@@ -136,7 +137,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     return {
       requestId: upstreamRequest.requestId,
       accountId: upstreamRequest.accountId,
-      head,
+      head: withTrace(head, upstreamRequest),
       ...(own ?? messageOf(upstreamRequest)),
       firstByteMs,
       totalMs: Math.min(provider.timeouts.totalMs, upstreamRequest.totalMsMax),
