@@ -9,7 +9,14 @@ import { standardConfig } from '../../support/standard-config.ts'
 import { until } from '../../support/until.ts'
 import { type Receiver, startReceiver, verified } from '../../support/webhook-receiver.ts'
 
-const QUICK = { webhookRetryMsMin: 50, webhookRetryMsMax: 100, webhookTimeoutMs: 1000 }
+// It is woken by events: nothing here waits for the next look.
+const QUICK = {
+  webhookRetryMsMin: 50,
+  webhookRetryMsMax: 100,
+  webhookTimeoutMs: 1000,
+  webhooksPolledEveryMs: 600_000,
+  webhooksIdlePolledEveryMs: 600_000,
+}
 const options = withBounds(QUICK)
 const { gateway } = await openFixture(standardConfig, {
   ...options,
@@ -231,5 +238,22 @@ test('a delivery can be sent again, with the same id', async () => {
   assert.equal(receiver.received[1]?.text, receiver.received[0]?.text)
   const unknown = await gateway.admin('POST', `/webhooks/${webhook.id}/deliveries/whd_none/resend`, {})
   assert.equal(unknown.status, 404)
+  await unsubscribe(webhook)
+})
+
+test('a chat that makes a balance low, or uses it up, is told at once', async () => {
+  await using receiver = await startReceiver()
+  const { id, secret, accountId } = await gateway.createKey({ credits: '0.2' })
+  await gateway.admin('PATCH', `/accounts/${accountId}`, { low_balance: '0.1999999' })
+  const webhook = await subscribe(receiver, { events: ['balance.*', 'budget.*'] })
+  const budgets = [{ amount: '0.00000001', window: 'day', action: 'alert' }]
+  assert.equal((await gateway.admin('PATCH', `/keys/${id}`, { budgets })).status, 200)
+
+  for (let i = 0; i < 3; i++) assert.equal((await gateway.chat({}, { key: secret })).status, 200)
+  await until('the events arrive', () => receiver.received.length >= 3)
+
+  const types = receiver.received.map(({ body }) => body.type).sort()
+  assert.deepEqual(types, ['balance.low', 'budget.exhausted', 'budget.threshold'])
+  assert.equal(receiver.dataOf('balance.low')[0]?.account_id, accountId)
   await unsubscribe(webhook)
 })

@@ -124,9 +124,14 @@ async function book(tx: Tx, report: DeliveryReport): Promise<readonly WaitingDel
      RETURNING ${WEBHOOK_COLUMNS}, resumed_after`,
     [tx.now() + leaseMs, id, owner],
   )
-  for (const attempt of attempts) await bookAttempt(tx, id, attempt)
-  if (row === undefined) return []
   const failed = attempts.find(({ error }) => error !== null)
+  await bookDelivered(
+    tx,
+    id,
+    attempts.filter(({ error }) => error === null),
+  )
+  if (failed !== undefined) await bookFailed(tx, id, failed)
+  if (row === undefined) return []
   if (failed !== undefined) {
     // Those before it were accepted: it has been failing only from now on.
     const since = attempts.length > 1 ? tx.now() : (intOrNull(row.failing_since) ?? tx.now())
@@ -140,21 +145,30 @@ async function book(tx: Tx, report: DeliveryReport): Promise<readonly WaitingDel
   return next
 }
 
-async function bookAttempt(tx: Tx, webhookId: string, { deliveryId, responseStatus, error, durationMs }: Attempt) {
-  const isDone = error === null
+// All of them by few statements, since there may be hundreds in a second.
+async function bookDelivered(tx: Tx, webhookId: string, delivered: readonly Attempt[]): Promise<void> {
+  await inChunks(delivered, async chunk => {
+    const row = (_: Attempt, i: number) =>
+      `(CAST($${3 * i + 3} AS TEXT), CAST($${3 * i + 4} AS BIGINT), CAST($${3 * i + 5} AS BIGINT))`
+    await tx.run(
+      `UPDATE webhook_delivery SET status = 'delivered', attempts = attempts + 1, response_status = v.column2, error = NULL,
+         attempted_at = $1, duration_ms = v.column3, finished_at = $1
+       FROM (VALUES ${chunk.map(row).join(', ')}) AS v
+       WHERE webhook_delivery.id = v.column1 AND webhook_id = $2 AND status = 'pending'`,
+      [
+        tx.now(),
+        webhookId,
+        ...chunk.flatMap(({ deliveryId, responseStatus, durationMs }) => [deliveryId, responseStatus, durationMs]),
+      ],
+    )
+  })
+}
+
+async function bookFailed(tx: Tx, webhookId: string, { deliveryId, responseStatus, error, durationMs }: Attempt) {
   await tx.run(
-    `UPDATE webhook_delivery SET status = $1, attempts = attempts + 1, response_status = $2, error = $3, attempted_at = $4,
-       duration_ms = $5, finished_at = $6 WHERE id = $7 AND webhook_id = $8 AND status = 'pending'`,
-    [
-      isDone ? 'delivered' : 'pending',
-      responseStatus,
-      error,
-      tx.now(),
-      durationMs,
-      isDone ? tx.now() : null,
-      deliveryId,
-      webhookId,
-    ],
+    `UPDATE webhook_delivery SET attempts = attempts + 1, response_status = $1, error = $2, attempted_at = $3,
+       duration_ms = $4 WHERE id = $5 AND webhook_id = $6 AND status = 'pending'`,
+    [responseStatus, error, tx.now(), durationMs, deliveryId, webhookId],
   )
 }
 
