@@ -3,8 +3,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startGateway } from '../../../support/gateway.ts'
+import { httpCall } from '../../../support/http-call.ts'
 import { attributesOf, type OtlpSpan, startOtlpReceiver } from '../../../support/otlp-receiver.ts'
-import { PROVIDER_KEY_CANARY, standardConfig, standardModel } from '../../../support/standard-config.ts'
+import {
+  PROVIDER_KEY_CANARY,
+  standardConfig,
+  standardModel,
+  standardProvider,
+} from '../../../support/standard-config.ts'
 import { until } from '../../../support/until.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 
@@ -21,7 +27,13 @@ const receiver = await startOtlpReceiver()
 const upstream = await startUpstream()
 const gateway = await startGateway({
   config: standardConfig(upstream.url, {
+    providers: [
+      standardProvider(upstream.url),
+      standardProvider(upstream.url, { id: 'up2' }),
+      standardProvider(upstream.url, { id: 'claude', kind: 'anthropic' }),
+    ],
     models: [
+      standardModel({ id: 'test/claude', targets: [{ provider: 'claude', model: 'c1' }] }),
       standardModel({
         targets: [
           { provider: 'up', model: 'm1', priority: 0 },
@@ -177,6 +189,26 @@ test("a caller's traceparent is the parent of its request, and its sampling deci
   assert.deepEqual(ofDropped, [])
   assert.match(String(upstream.journal[1]?.headers.traceparent), new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`))
   for (const { headers } of upstream.journal) assert.equal(headers.tracestate, undefined)
+})
+
+test('a provider of another protocol gets the traceparent too, passed through or translated', async () => {
+  upstream.journal.length = 0
+  const headers = { authorization: `Bearer ${caller.secret}`, 'anthropic-version': '2023-06-01' }
+  const body = { model: 'test/claude', max_tokens: 10, messages }
+
+  const passed = await httpCall(`${gateway.url}/v1/messages`, { method: 'POST', body, headers })
+  const translated = await gateway.chat({ model: 'test/claude', messages }, { key: caller.secret })
+
+  const trees = [await treeOf(passed.headers['x-request-id'], 1), await treeOf(translated.headers['x-request-id'], 1)]
+  assert.deepEqual(
+    trees.map(({ request }) => request.name),
+    ['POST /v1/messages', 'POST /v1/chat/completions'],
+  )
+  assert.deepEqual(
+    upstream.journal.map(each => each.headers.traceparent),
+    trees.map(({ request, below }) => `00-${request.traceId}-${below[0]?.spanId}-01`),
+  )
+  assert.equal(attributesOf(trees[0]?.request ?? {})['gen_ai.provider.name'], 'anthropic')
 })
 
 test('metrics are those of /metrics, with the attributes of the resource', async () => {
