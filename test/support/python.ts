@@ -14,9 +14,41 @@ const STEP_MS_MAX = 240_000
 // Returns the Python, or a message about what is missing; if CI is set it throws, so that nothing is skipped.
 export function pythonWith(requirements: string): Python | string {
   const folder = join(CACHE, hash('sha256', readFileSync(requirements)).slice(0, 16))
-  const python = readyIn(folder) ?? made(folder, requirements)
+  const python = readyIn(folder) ?? alone(folder, () => readyIn(folder) ?? made(folder, requirements))
   if (typeof python === 'string' && process.env.CI !== undefined) throw new Error(python)
   return python
+}
+
+// One process at a time creates a folder; others that need it wait.
+function alone<Result>(folder: string, work: () => Result): Result {
+  const lock = `${folder}.lock`
+  mkdirSync(CACHE, { recursive: true })
+  while (!locked(lock)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250)
+  try {
+    return work()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+function locked(lock: string): boolean {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx' })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    removeStale(lock)
+    return false
+  }
+}
+
+// The lock of a process that was killed.
+function removeStale(lock: string): void {
+  try {
+    process.kill(Number(readFileSync(lock, 'utf8')), 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') rmSync(lock, { force: true })
+  }
 }
 
 // The two places for packages: a virtual environment, or a folder next to the machine's Python.
