@@ -31,6 +31,17 @@ export function balanceExhausted(account: AccountFunds): OutboxEvent {
   }
 }
 
+// Of a request that what is left cannot pay. Credits that are spent to the end afterwards raise the event again: an expensive
+// request must not hide it.
+export function balanceRefused(account: AccountFunds): OutboxEvent {
+  const event = balanceExhausted(account)
+  return account.available + account.held > account.owed ? refused(event) : event
+}
+
+function refused(event: OutboxEvent): OutboxEvent {
+  return { ...event, once: `${event.once} refused` }
+}
+
 export function balanceLow(account: AccountFunds, threshold: Nano): OutboxEvent {
   const { id, name, available } = account
   return {
@@ -59,7 +70,18 @@ export function crossings(
   )
 }
 
-// Reached by spending it, or by the first request that no longer fits. One event per budget, window and threshold.
+// The same for a budget.
+export function budgetRefused(
+  owner: BudgetOwner,
+  subject: Pick<Budgeted, 'id' | 'name'>,
+  accountId: string,
+  state: BudgetState,
+): OutboxEvent {
+  const event = budgetEvent(owner, subject, accountId, state, 100)
+  return state.spent < state.budget.amount ? refused(event) : event
+}
+
+// One event per budget, window and threshold.
 export function budgetEvent(
   owner: BudgetOwner,
   { id, name }: Pick<Budgeted, 'id' | 'name'>,

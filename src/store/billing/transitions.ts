@@ -27,7 +27,7 @@ import {
 } from '../contract/store.ts'
 import { type AccountBalances, bookCost, type KeyBalances, type MonthBalance, takeHold, turnMonth } from './balances.ts'
 import { bookInWindows, budgetStates, holdInWindows, type Windows } from './budgets.ts'
-import { balanceExhausted, balanceLow, budgetEvent, crossings } from './money-events.ts'
+import { balanceExhausted, balanceLow, balanceRefused, budgetRefused, crossings } from './money-events.ts'
 
 export type BillingOp =
   | { readonly do: 'reserve'; readonly ask: ReservationRequest }
@@ -201,7 +201,7 @@ function insertHold(
     if (countMayHelp(entry, account, key, blocking)) return { kind: 'count_first' as const }
     if (decision.limit === 'budget' && blocking !== undefined) return overBudget(ask, blocking.state, decision, unit)
     if (decision.limit === 'account' && !decision.heldByOthers && !ask.isRefusalCounted)
-      unit.emit(balanceExhausted(account))
+      unit.emit(balanceRefused(account))
     const short = { ...decision, limit: decision.limit === 'key' ? ('key' as const) : ('account' as const) }
     insertRefused(ask, () => insufficientFunds({ ...short, owed: account.owed }), unit)
     return short
@@ -228,7 +228,7 @@ function overBudget(ask: ReservationRequest, state: OwnedState, decision: Insuff
   const subject = state.owner === 'key' ? unit.key(keyId) : unit.account(accountId)
   const isExhausted = !heldByOthers && required <= state.budget.amount
   if (subject !== undefined && isExhausted && !ask.isRefusalCounted)
-    unit.emit(budgetEvent(state.owner, subject, accountId, state, 100))
+    unit.emit(budgetRefused(state.owner, subject, accountId, state))
   const excess = { state, available, required, affordableTokens }
   insertRefused(ask, () => budgetExceeded(excess), unit)
   return { kind: 'budget_exceeded' as const, ...excess }

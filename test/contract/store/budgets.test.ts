@@ -254,6 +254,27 @@ for (const { engine, make } of GATE_ENGINES) {
     assert.equal(await exhausted(), 1)
   })
 
+  test(`${engine}: a refusal does not hide the event of a budget that is spent to the end`, async () => {
+    await using fixture = await openFixture(make, 1000n)
+    const { billing } = fixture.store
+    const exhausted = async () =>
+      (await fixture.outbox()).filter(({ type }) => type === 'budget.exhausted').map(({ data }) => data.spent)
+    const reserved = async (requestId: string) => (await billing.reserve(await ask(fixture, requestId))).kind
+
+    await setKey(fixture, [budget(200n, 'day')])
+    assert.deepEqual([await reserved('r1'), await reserved('r2')], ['reserved', 'reserved'])
+    await billing.settle(bill('r1', { completion: 50 }))
+    await billing.settle(bill('r2', { completion: 25 }))
+    assert.equal(await reserved('r3'), 'budget_exceeded')
+    assert.deepEqual(await exhausted(), ['0.00000015'])
+    await setKey(fixture, [budget(300n, 'day')])
+    assert.equal(await reserved('r4'), 'reserved')
+    await setKey(fixture, [budget(200n, 'day')])
+    await billing.settle(bill('r4', { completion: 25 }))
+
+    assert.deepEqual(await exhausted(), ['0.00000015', '0.0000002'])
+  })
+
   test(`${engine}: an exhausted balance raises one event until credits are added`, async () => {
     await using fixture = await openFixture(make, 150n)
     const { billing } = fixture.store
