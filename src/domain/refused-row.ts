@@ -22,9 +22,9 @@ export function refusedFields(refusal: Refusal): RefusedFields {
   }
 }
 
-// Without control characters, and of bounded length.
+// Of bounded length, without control characters and those that change the direction of what follows.
 export function oneLine(text: string): string {
-  return storable(text, ERROR_MESSAGE_MAX).replace(/\p{Cc}+/gu, ' ')
+  return storable(text, ERROR_MESSAGE_MAX).replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, ' ')
 }
 
 function detailOf({ detail: { param, metadata, retryAfter } }: Refusal): string | null {

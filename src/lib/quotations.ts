@@ -1,15 +1,60 @@
 // Removes from a short text what it quotes of other texts: everything of which a dozen letters and digits in a row occur in one
-// of them, whatever is between, and quoted words that do. One pass over the other texts.
+// of them, whatever is between, quoted words that do, and whole texts that are shorter. One pass over the other texts.
 
 const MARK = '[content]'
 // Shorter matches are common words; words in quotation marks are compared whole.
 const WINDOW = 12
 const QUOTED_MAX = 16
+const SHORT_MIN = 3
+const SHORT_MAX = 64
 
-// Undefined if the sources are too long to be compared.
-export function withoutQuotations(text: string, sources: readonly string[], charsMax: number): string | undefined {
-  if (sources.reduce((sum, source) => sum + source.length, 0) > charsMax) return undefined
-  return withoutQuotedWords(withoutLongMatches(text, sources), sources)
+// Undefined if the sources are too long to be compared. Of `fields`, short texts are not removed, since they are words of any error
+// message.
+export function withoutQuotations(
+  text: string,
+  sources: readonly string[],
+  charsMax: number,
+  fields: readonly string[] = [],
+): string | undefined {
+  const all = fields.length === 0 ? sources : [...sources, ...fields]
+  if (all.reduce((sum, source) => sum + source.length, 0) > charsMax) return undefined
+  const matched = withoutLongMatches(withoutEscapes(text), all)
+  return withoutQuotedWords(withoutShortTexts(matched, sources), all)
+}
+
+// Providers may write what they quote as `\u00fc`, `\xfc`, `\n` or `%C3%BC`.
+function withoutEscapes(text: string): string {
+  return text
+    .replace(/\\u([0-9a-f]{4})|\\x([0-9a-f]{2})/gi, (_, wide?: string, narrow?: string) =>
+      String.fromCharCode(Number.parseInt(wide ?? narrow ?? '', 16)),
+    )
+    .replace(/\\[nrt]/g, ' ')
+    .replace(/(?:%[0-9a-f]{2})+/gi, escaped => {
+      const decoded = Buffer.from(escaped.replaceAll('%', ''), 'hex').toString()
+      return decoded.includes('\ufffd') ? escaped : decoded
+    })
+    .replace(/\p{Cc}+/gu, ' ')
+    .toWellFormed()
+}
+
+// A text with fewer than a dozen letters has no match of that length, and is compared whole.
+function withoutShortTexts(text: string, sources: readonly string[]): string {
+  let left = text
+  let lower = text.toLowerCase()
+  for (const source of sources) {
+    if (source.length > SHORT_MAX) continue
+    const words = source.trim().toLowerCase()
+    if (words.length < SHORT_MIN || !lower.includes(words)) continue
+    left = withoutWords(left, words)
+    lower = left.toLowerCase()
+  }
+  return left
+}
+
+// Only where they are words of their own, in lower or upper case.
+function withoutWords(text: string, words: string): string {
+  const pattern = words.replace(/[^\p{L}\p{N}\s]/gu, '\\$&')
+  return text.replace(new RegExp(`(?<![\\p{L}\\p{N}])${pattern}(?![\\p{L}\\p{N}])`, 'giu'), MARK)
 }
 
 function withoutLongMatches(text: string, sources: readonly string[]): string {

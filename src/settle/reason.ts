@@ -51,14 +51,36 @@ function wordsOf(failures: readonly Failure[], chat: Chat, answered: readonly st
   const said = new Map<Failure, string>()
   if (failures.every(({ words }) => words === undefined)) return said
   const sources = [...promptTexts(chat.messages, NO_OTHERS), ...answered]
+  const fields = [...textsIn([chat.forwarded, [...chat.extras.values()]])]
   for (const failure of failures) {
-    const words = failure.words && withoutQuotations(failure.words, sources, COMPARED_CHARS_MAX)
+    const words = failure.words && withoutQuotations(failure.words, sources, COMPARED_CHARS_MAX, fields)
     if (words) said.set(failure, oneLine(words))
   }
   return said
 }
 
 const NO_OTHERS = {}
+
+// The texts of tools, schemas and other fields: what the caller has named and written, not the words of their format.
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, of] of Object.entries(value)) {
+    if (name === 'type') continue
+    if (!Array.isArray(value) && !FORMAT_WORDS.has(name)) yield name
+    yield* textsIn(of)
+  }
+}
+
+// A provider's message may name them.
+const FORMAT_WORDS: ReadonlySet<string> = new Set(
+  `additionalProperties allOf anyOf arguments const content default definitions dependentRequired description enum
+   exclusiveMaximum exclusiveMinimum format frequency_penalty function functions items json_schema logit_bias maximum
+   maxItems maxLength max_completion_tokens max_tokens metadata minimum minItems minLength name oneOf parallel_tool_calls
+   parameters pattern patternProperties prediction presence_penalty properties reasoning_effort required response_format
+   schema seed service_tier stop strict temperature title tool_choice tools top_logprobs top_p unevaluatedProperties
+   uniqueItems verbosity`.split(/\s+/),
+)
 
 // The caller's message may be a provider's, which may quote the prompt.
 function decisiveWords({ code }: Refusal, failures: readonly Failure[], said: Words): string | undefined {

@@ -23,6 +23,32 @@ test('words that occur in any text are kept', () => {
   assert.equal(without(text), text)
 })
 
+test('a short text is removed whole where it stands as words of its own', () => {
+  const of = (text: string, ...sources: string[]) => withoutQuotations(text, sources, 1000)
+  assert.equal(of('Bad input: PIN 4711, sorry', 'pin 4711\n'), 'Bad input: [content], sorry')
+  assert.equal(of('Bad input: a.b(c)*', 'a.b(c)'), 'Bad input: [content]*')
+  assert.equal(of('The category is unknown', 'cat', 'is'), 'The category is unknown')
+})
+
+test('what is quoted with escapes is removed too', () => {
+  for (const quoted of [
+    'Stra\\u00dfe nach \\u00dcbersee',
+    'Stra\\xdfe\\nnach %C3%9Cbersee',
+    'Stra%C3%9Fe%20nach%20%C3%9Cbersee',
+  ])
+    assert.equal(without(`Refusal: ${quoted}!`), 'Refusal: [content]!')
+  assert.equal(without('50%ff \\d'), '50%ff \\d')
+})
+
+test('short texts of other fields are words of any message', () => {
+  const text = withoutQuotations("Expected string for 'city' of get_my_weather_now", ['x'], 1000, [
+    'string',
+    'city',
+    'get_my_weather_now',
+  ])
+  assert.equal(text, "Expected string for '[content]' of [content]")
+})
+
 test('prompts that are too long are not compared', () => {
   assert.equal(withoutQuotations('Rejected', ['a'.repeat(600), 'b'.repeat(401)], 1000), undefined)
 })

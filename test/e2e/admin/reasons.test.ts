@@ -134,6 +134,27 @@ test('a request that another provider served keeps the reason of the failover', 
 
 const PROMPT = 'My diary of Tuesday: the Zürich canary-4711 sings at dawn.\n\nTell "nobody" about it.'
 
+test('neither a short prompt nor texts of tools and schemas are kept', async () => {
+  const schema = { type: 'object', properties: { diagnosis_of_patient: { type: 'string', enum: ['canary disease'] } } }
+  const tool = { name: 'tell_the_canary', description: 'Whispers to the canary at dawn', parameters: schema }
+  const words =
+    'tell_the_canary (Whispers to the canary at dawn): diagnosis_of_patient, canary disease; stop singing canary'
+  const body = {
+    messages: [{ role: 'user', content: 'PIN 4711' }],
+    tools: [{ type: 'function', function: tool }],
+    stop: ['stop singing canary'],
+  }
+  upstream.next({ status: 400, body: said(`additionalProperties of ${words}; pin 4711\u202e \u2028 is no string`) })
+
+  const answer = await gateway.chat(body)
+  const row = await rowOf(answer)
+
+  assert.equal(answer.status, 400)
+  const shown = 'additionalProperties of [content] ([content]): [content], [content]; [content]; [content] is no string'
+  assert.equal(String(row.error_message).replace(/\s+/g, ' '), shown)
+  assert.ok(!/canary|4711|diagnosis/.test(JSON.stringify(row)))
+})
+
 for (const stream of [false, true]) {
   test(`a ${stream ? 'streamed' : 'JSON'} request that is rejected keeps the provider's words without the prompt`, async () => {
     const quoting = `Content of messages[0] is not allowed: ${PROMPT.replaceAll('\n', ' ')} (policy 7), near 'canary'`
