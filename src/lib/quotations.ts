@@ -7,8 +7,9 @@ const WINDOW = 12
 const QUOTED_MAX = 16
 const SHORT_MIN = 3
 const SHORT_MAX = 64
+const SHORT_TEXTS_MAX = 200
 
-// Undefined if the sources are too long to be compared. Of `fields`, short texts are not removed, since they are words of any error
+// Undefined if the sources are too long or too many to be compared. Of `fields`, short texts are not removed, since they are words of any error
 // message.
 export function withoutQuotations(
   text: string,
@@ -18,8 +19,8 @@ export function withoutQuotations(
 ): string | undefined {
   const all = fields.length === 0 ? sources : [...sources, ...fields]
   if (all.reduce((sum, source) => sum + source.length, 0) > charsMax) return undefined
-  const matched = withoutLongMatches(withoutEscapes(text), all)
-  return withoutQuotedWords(withoutShortTexts(matched, sources), all)
+  const short = withoutShortTexts(withoutLongMatches(withoutEscapes(text), all), sources)
+  return short === undefined ? undefined : withoutQuotedWords(short, all)
 }
 
 // Providers may write what they quote as `\u00fc`, `\xfc`, `\n` or `%C3%BC`.
@@ -37,14 +38,16 @@ function withoutEscapes(text: string): string {
     .toWellFormed()
 }
 
-// A text with fewer than a dozen letters has no match of that length, and is compared whole.
-function withoutShortTexts(text: string, sources: readonly string[]): string {
+// A text with fewer than a dozen letters has no match of that length, and is compared whole. Undefined if there are too many.
+function withoutShortTexts(text: string, sources: readonly string[]): string | undefined {
   let left = text
   let lower = text.toLowerCase()
-  for (const source of sources) {
+  let found = 0
+  for (const source of new Set(sources)) {
     if (source.length > SHORT_MAX) continue
     const words = source.trim().toLowerCase()
     if (words.length < SHORT_MIN || !lower.includes(words)) continue
+    if (++found > SHORT_TEXTS_MAX) return undefined
     left = withoutWords(left, words)
     lower = left.toLowerCase()
   }
