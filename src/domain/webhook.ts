@@ -3,7 +3,7 @@
 export const WEBHOOK_FORMATS = ['standard', 'slack'] as const
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number]
 
-// A replaced secret signs for this long beside its successor.
+// For this long deliveries are signed with a replaced secret in addition to the new one.
 export const SECRET_OVERLAP_MS = 24 * 60 * 60_000
 
 // What an operator sets.

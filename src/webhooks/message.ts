@@ -26,31 +26,32 @@ type KeyData = Pick<EventData['key.revoked'], 'key_name' | 'key_label'>
 
 const account = (data: { readonly account_name: string; readonly account_id: string }) =>
   `account "${data.account_name}" (${data.account_id})`
-const key = ({ key_name, key_label }: KeyData) => `Key "${key_name}" (${key_label})`
+const nameOf = ({ key_name, key_label }: KeyData) => `"${key_name}" (${key_label})`
 const budget = ({ subject, budget }: BudgetData) =>
-  `the budget of ${subject.object} "${subject.name}" (${budget.amount} credits per ${budget.window})`
+  `The budget of ${subject.object} "${subject.name}" (${budget.amount} credits ${perWindow(budget.window)})`
+const perWindow = (window: string) => (window === 'total' ? 'in total' : `per ${window}`)
 const resets = ({ resets_at }: BudgetData) => (resets_at === null ? '' : ` It resets at ${resets_at}.`)
 
 const SENTENCES: { readonly [Type in EventType]: (data: EventData[Type]) => string } = {
   'balance.low': data => `The balance of ${account(data)} is low: ${data.available} credits are left.`,
-  'balance.exhausted': data => `The credits of ${account(data)} are used up.`,
+  'balance.exhausted': data => `The balance of ${account(data)} is exhausted: ${data.available} credits are left.`,
   'budget.threshold': data =>
-    `${data.spent} credits, ${data.threshold} % of ${budget(data)}, are spent.${resets(data)}`,
-  'budget.exhausted': data => `All of ${budget(data)} is spent.${resets(data)}`,
-  'key.created': data => `${key(data)} was created by ${data.actor}.`,
+    `${budget(data)} has reached ${data.threshold} %: ${data.spent} credits are spent.${resets(data)}`,
+  'budget.exhausted': data => `${budget(data)} is exhausted: ${data.spent} credits are spent.${resets(data)}`,
+  'key.created': data => `Key ${nameOf(data)} was created by ${data.actor}.`,
   'key.rotated': data =>
-    `${key(data)} was rotated by ${data.actor}. The old secret works until ${data.grace_expires_at}.`,
+    `Key ${nameOf(data)} was rotated by ${data.actor}. The old secret works until ${data.grace_expires_at}.`,
   'key.grace_ended': data =>
-    `Old secrets of ${key(data)} no longer work: ${data.ended.map(last4 => `…${last4}`).join(', ')}.`,
-  'key.revoked': data => `${key(data)} was revoked by ${data.actor}.`,
-  'key.expiring': data => `${key(data)} expires at ${data.expires_at}.`,
+    `Old secrets of key ${nameOf(data)} no longer work: ${data.ended.map(last4 => `…${last4}`).join(', ')}.`,
+  'key.revoked': data => `Key ${nameOf(data)} was revoked by ${data.actor}.`,
+  'key.expiring': data => `Key ${nameOf(data)} expires at ${data.expires_at}.`,
   'credits.added': data =>
     data.kind === 'topup'
       ? `${data.amount} credits were added to ${account(data)}; ${data.available} are available.`
       : `The balance of ${account(data)} was adjusted by ${data.amount} credits; ${data.available} are available.`,
   'provider.unavailable': data => `Provider "${data.provider_id}" is unavailable: every circuit breaker is open.`,
   'provider.recovered': data =>
-    `Provider "${data.provider_id}" is available again, since ${data.unavailable_since} it was not.`,
+    `Provider "${data.provider_id}" is available again. It was unavailable since ${data.unavailable_since}.`,
   'credential.rejected': data => `Provider "${data.provider_id}" rejects the credential ${data.credential}.`,
   'webhook.disabled': data => `Webhook ${data.webhook_id} (${data.host}) was disabled: ${data.reason}.`,
   'webhook.test': data => data.message,
