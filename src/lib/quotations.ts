@@ -126,7 +126,8 @@ function significant(code: number): number {
 function withoutQuotedWords(text: string, sources: readonly string[]): string {
   let left = QUOTED_MAX
   return text.replace(/(["'`])((?:(?!\1).){2,64})\1/g, (whole: string, mark: string, words: string) => {
-    if (left-- <= 0 || words === MARK) return whole
-    return sources.some(source => source.includes(words)) ? `${mark}${MARK}${mark}` : whole
+    if (words === MARK) return whole
+    // Beyond the maximum, words are not compared and may be the caller's.
+    return left-- <= 0 || sources.some(source => source.includes(words)) ? `${mark}${MARK}${mark}` : whole
   })
 }

@@ -18,6 +18,11 @@ test('a quoted word is removed if the prompt has it, and kept otherwise', () => 
   assert.equal(without('Unknown `fox` and "bear"'), 'Unknown `[content]` and "bear"')
 })
 
+test('of many quoted words, those that are not compared are removed', () => {
+  const text = without(`${"'bear' ".repeat(16)}'hello' 'bear'`)
+  assert.equal(text, `${"'bear' ".repeat(16)}'[content]' '[content]'`)
+})
+
 test('words that occur in any text are kept', () => {
   const text = 'The server had an error today; try again, world.'
   assert.equal(without(text), text)
