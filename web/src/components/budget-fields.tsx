@@ -3,7 +3,13 @@ import { ActionIcon, Button, Group, Input, Select, Stack, TextInput } from '@man
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import type { BudgetInput } from '../../../src/admin/budgets.ts'
-import type { BudgetAction, BudgetObject, BudgetWindow } from '../../../src/domain/budget.ts'
+import {
+  BUDGET_WINDOWS,
+  BUDGETS_MAX,
+  type BudgetAction,
+  type BudgetObject,
+  type BudgetWindow,
+} from '../../../src/domain/budget.ts'
 import { readDecimal } from '../format/decimals.ts'
 
 export type BudgetField = {
@@ -15,14 +21,6 @@ export type BudgetField = {
   readonly thresholds?: readonly number[]
 }
 
-const BUDGETS_MAX = 8
-const WINDOWS: readonly { readonly value: BudgetWindow; readonly label: string }[] = [
-  { value: 'hour', label: 'hour' },
-  { value: 'day', label: 'day' },
-  { value: 'week', label: 'week' },
-  { value: 'month', label: 'month' },
-  { value: 'total', label: 'total' },
-]
 const ACTIONS: readonly { readonly value: BudgetAction; readonly label: string }[] = [
   { value: 'block', label: 'Block' },
   { value: 'alert', label: 'Alert' },
@@ -75,7 +73,7 @@ export function BudgetFields({ value, onChange, error }: Props): ReactNode {
             />
             <Select
               aria-label={`Window of budget ${i + 1}`}
-              data={WINDOWS}
+              data={BUDGET_WINDOWS}
               value={window}
               flex={1}
               miw={96}

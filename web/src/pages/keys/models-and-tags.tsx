@@ -1,11 +1,10 @@
 // The fields of a key for the models that it may use and for its tags.
 import { TagsInput } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { ALLOWED_MODELS_MAX } from '../../../../src/domain/key.ts'
+import { KEY_TAGS_MAX } from '../../../../src/domain/tags.ts'
 import { useModelDirectory } from '../../api/models.ts'
 import { readTagText } from '../../components/tags.tsx'
-
-const MODELS_MAX = 100
-const TAGS_MAX = 16
 
 type Form = {
   readonly values: { readonly allowed_models: readonly string[]; readonly tags: readonly string[] }
@@ -21,7 +20,7 @@ export function ModelsAndTags({ form }: { readonly form: Form }): ReactNode {
         description="IDs, or patterns such as gpt-4o*. Other models are refused. Leave empty to allow all models."
         placeholder={form.values.allowed_models.length === 0 ? 'all models' : ''}
         data={models.map(({ id }) => id)}
-        maxTags={MODELS_MAX}
+        maxTags={ALLOWED_MODELS_MAX}
         splitChars={[',', ' ', '\n']}
         {...form.getInputProps('allowed_models')}
       />
@@ -29,7 +28,7 @@ export function ModelsAndTags({ form }: { readonly form: Form }): ReactNode {
         label="Tags"
         description="Names with values, such as team=search. Usage can be filtered and summed by them."
         placeholder={form.values.tags.length === 0 ? 'none' : ''}
-        maxTags={TAGS_MAX}
+        maxTags={KEY_TAGS_MAX}
         splitChars={[',', '\n']}
         {...form.getInputProps('tags')}
       />

@@ -1,9 +1,10 @@
 // The fields of a webhook: address, events, account, format and description.
 import { Button, Checkbox, Group, Radio, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
+import { EVENT_TYPES, typesOf } from '../../../../src/domain/events.ts'
 import type { WebhookInput, WebhookObject } from '../../api/webhooks.ts'
 import { AccountSelect } from '../../components/account-name.tsx'
-import { EVENT_GROUPS, patternsOf, typesOf } from './event-types.ts'
+import { EVENT_GROUPS, patternsOf } from './event-types.ts'
 
 export type WebhookFields = {
   readonly url: string
@@ -83,12 +84,11 @@ export function WebhookFieldset({ fields, onChange }: WebhookFieldsetProps): Rea
 type ChecklistProps = { readonly types: readonly string[]; readonly onChange: (types: readonly string[]) => void }
 
 function EventChecklist({ types, onChange }: ChecklistProps): ReactNode {
-  const all = EVENT_GROUPS.flatMap(group => group.types)
-  const isAll = all.every(type => types.includes(type))
+  const isAll = EVENT_TYPES.every(type => types.includes(type))
   return (
     <Checkbox.Group label="Events" required value={[...types]} onChange={onChange}>
       <Group my={6}>
-        <Button size="compact-xs" variant="default" onClick={() => onChange(isAll ? [] : all)}>
+        <Button size="compact-xs" variant="default" onClick={() => onChange(isAll ? [] : EVENT_TYPES)}>
           {isAll ? 'Select none' : 'Select all'}
         </Button>
       </Group>
