@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openRows } from '../../src/store/billing/open-rows.ts'
-import type { UsageRecord } from '../../src/store/billing/transitions.ts'
+import type { UsageRecord } from '../../src/store/billing/unit-of-work.ts'
 
 function page(requestId: string): UsageRecord {
   return { requestId, state: 'open', accountId: 'a', keyId: 'k', hold: 1n, cost: 0n, checkpoint: null, createdAt: 0 }

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayOf } from '../../src/domain/key.ts'
-import { type AccountRecord, applyOp, type KeyRecord, type UnitOfWork } from '../../src/store/billing/transitions.ts'
+import { applyOp } from '../../src/store/billing/transitions.ts'
+import type { AccountRecord, KeyRecord, UnitOfWork } from '../../src/store/billing/unit-of-work.ts'
 import type { ReservationRequest } from '../../src/store/contract/store.ts'
 import { NO_ERROR } from '../../src/store/contract/store.ts'
 

@@ -1,5 +1,6 @@
 // The arithmetic of an account inside one exclusive transaction: what a hold takes and what a settlement returns. Pure, so that
 // both engines book alike and tests need no database.
+import { monthOf } from '../../domain/budget.ts'
 import type { Nano } from '../../domain/credits.ts'
 
 export type AccountBalances = { available: Nano; held: Nano; spent: Nano; owed: Nano }
@@ -32,6 +33,10 @@ export function turnMonth(balance: MonthBalance & { spent: Nano }, month: number
     balance.month = month
     balance.monthBase = balance.spent
   } else if (month < balance.month) balance.monthBase += cost
+}
+
+export function spentThisMonth({ month, monthBase, spent }: MonthBalance & { spent: Nano }, now: number): Nano {
+  return month < monthOf(now) ? 0n : spent - monthBase
 }
 
 function positive(amount: Nano): Nano {

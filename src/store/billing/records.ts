@@ -3,7 +3,7 @@ import type { BudgetPeriod } from '../../domain/budget.ts'
 import type { Nano } from '../../domain/credits.ts'
 import { big, bigOrNull, int, intOrNull, type Row, text, textOrNull } from '../sql/sql.ts'
 import { parseBudgets, type WindowRecord } from './budgets.ts'
-import type { AccountRecord, KeyRecord, UsageRecord } from './transitions.ts'
+import type { AccountRecord, KeyRecord, UsageRecord } from './unit-of-work.ts'
 import { select } from './usage-columns.ts'
 
 export const ACCOUNT_COLUMNS = 'id, name, status, available, held, spent, owed, month, month_base, budgets, low_balance'

@@ -16,7 +16,8 @@ import {
   readWindowRecord,
   WINDOW_COLUMNS,
 } from '../billing/records.ts'
-import type { AccountRecord, BillingOp, KeyRecord, UnitOfWork, UsageRecord } from '../billing/transitions.ts'
+import type { BillingOp } from '../billing/transitions.ts'
+import type { AccountRecord, KeyRecord, UnitOfWork, UsageRecord } from '../billing/unit-of-work.ts'
 import type { Settlement } from '../contract/store.ts'
 import { int, type Row, text } from '../sql/sql.ts'
 import { findAbandoned, type Lease } from './lease.ts'

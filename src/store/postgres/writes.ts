@@ -5,7 +5,7 @@ import type { Nano } from '../../domain/credits.ts'
 import type { OutboxEvent } from '../../domain/events.ts'
 import type { WindowRecord } from '../billing/budgets.ts'
 import { WINDOW_COLUMNS } from '../billing/records.ts'
-import type { AccountRecord, ClosedRow, KeyRecord, OpenedRow } from '../billing/transitions.ts'
+import type { AccountRecord, ClosedRow, KeyRecord, OpenedRow } from '../billing/unit-of-work.ts'
 import { compile, inBill, inRow, jsonMembers } from '../billing/usage-binders.ts'
 import {
   CLOSED_COLUMNS,

@@ -5,7 +5,7 @@ import { formatCredits, NANO_MAX } from '../../domain/credits.ts'
 import type { Account, AccountStatus } from '../../domain/key.ts'
 import { parseBudgets } from '../billing/budgets.ts'
 import type { Accounts, Actor, LedgerEntry, NewCredits } from '../contract/operator.ts'
-import { emitPassed, readStates, setWindows, spentThisMonth } from './budgets.ts'
+import { emitPassed, monthSpending, readStates, setWindows } from './budgets.ts'
 import { containing } from './conditions.ts'
 import { appendEvent } from './events.ts'
 import { ENTRY, listLedger, readEntry } from './ledger.ts'
@@ -185,7 +185,7 @@ async function readAccounts(tx: Tx, rows: readonly Row[]): Promise<readonly Acco
     name: text(row.name),
     status: text(row.status) as AccountStatus,
     balance: { available: big(row.available), held: big(row.held), spent: big(row.spent), owed: big(row.owed) },
-    spentThisMonth: spentThisMonth(row, tx.now()),
+    spentThisMonth: monthSpending(row, tx.now()),
     budgets: parseBudgets(text(row.budgets)),
     budgetStates: states.get(text(row.id)) ?? [],
     lowBalance: bigOrNull(row.low_balance),

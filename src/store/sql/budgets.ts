@@ -5,13 +5,13 @@ import {
   type Budget,
   type BudgetPeriod,
   type BudgetState,
-  monthOf,
   reachedThresholds,
   windowBegan,
   windowEnds,
 } from '../../domain/budget.ts'
 import type { Nano } from '../../domain/credits.ts'
 import { DAY_MS } from '../../domain/key.ts'
+import { spentThisMonth } from '../billing/balances.ts'
 import { type Budgeted, budgetStates, type WindowRecord } from '../billing/budgets.ts'
 import { budgetEvent } from '../billing/money-events.ts'
 import { readWindowRecord } from '../billing/records.ts'
@@ -103,8 +103,8 @@ async function readWindows(tx: Tx, subjects: readonly Budgeted[], now: number) {
 }
 
 // From the columns `spent`, `month` and `month_base` of an account or key.
-export function spentThisMonth(row: Row, now: number): Nano {
-  return int(row.month) < monthOf(now) ? 0n : big(row.spent) - big(row.month_base)
+export function monthSpending(row: Row, now: number): Nano {
+  return spentThisMonth({ month: int(row.month), monthBase: big(row.month_base), spent: big(row.spent) }, now)
 }
 
 // Longer than any request of a window may take to be corrected.

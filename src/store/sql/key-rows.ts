@@ -11,7 +11,7 @@ import {
 import type { Tags } from '../../domain/tags.ts'
 import { parseBudgets } from '../billing/budgets.ts'
 import type { KeyFilter, Paged } from '../contract/operator.ts'
-import { readStates, spentThisMonth } from './budgets.ts'
+import { monthSpending, readStates } from './budgets.ts'
 import { type Conditions, containing } from './conditions.ts'
 import { searchNewest } from './search.ts'
 import { big, bigOrNull, int, intOrNull, numbered, type Row, type Sql, type Tx, text } from './sql.ts'
@@ -140,7 +140,7 @@ function readUse(row: Row, now: number, budgetStates: KeyUse['budgetStates']): K
   return {
     spent,
     held,
-    spentThisMonth: spentThisMonth(row, now),
+    spentThisMonth: monthSpending(row, now),
     requestsToday: int(row.day) >= dayOf(now) ? int(row.day_count) : 0,
     budgetStates,
   }

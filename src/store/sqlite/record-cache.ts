@@ -4,7 +4,7 @@
 import type { BudgetPeriod } from '../../domain/budget.ts'
 import type { WindowRecord } from '../billing/budgets.ts'
 import { readAccountRecord, readKeyRecord, readWindowRecord } from '../billing/records.ts'
-import type { AccountRecord, KeyRecord } from '../billing/transitions.ts'
+import type { AccountRecord, KeyRecord } from '../billing/unit-of-work.ts'
 import type { Row } from '../sql/sql.ts'
 import type { BillingStatements } from './statements.ts'
 

@@ -2,7 +2,7 @@
 import type { StatementSync } from 'node:sqlite'
 import { HOUR_MS } from '../../domain/usage.ts'
 import { ACCOUNT_COLUMNS, KEY_COLUMNS, RECORD_COLUMNS, WINDOW_COLUMNS } from '../billing/records.ts'
-import type { ClosedRow, OpenedRow } from '../billing/transitions.ts'
+import type { ClosedRow, OpenedRow } from '../billing/unit-of-work.ts'
 import { compile, inBill, inRow, sqliteValues } from '../billing/usage-binders.ts'
 import { CLOSED_COLUMNS, namesOf, OPENED_COLUMNS, REPLACED_COLUMNS, SETTLED_COLUMNS } from '../billing/usage-columns.ts'
 import type { Settlement } from '../contract/store.ts'
