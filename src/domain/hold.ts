@@ -33,8 +33,8 @@ export type HoldDecision =
       readonly heldByOthers: boolean
     }
 
-// Decides whether account, key and budgets can afford the entry. Without a maximum from the caller, half of the available credits may cap
-// the output.
+// Decides whether account, key and budgets can afford the entry. Without a maximum from the caller, half of the available credits
+// may cap the output.
 export function decideHold(entry: HoldAsk, account: Funds, key: KeyFunds, budgets?: BudgetFunds): HoldDecision {
   const ofBoth = leastLeft(account, key)
   const available = least(ofBoth, budgets?.left ?? null)
@@ -53,7 +53,7 @@ export function decideHold(entry: HoldAsk, account: Funds, key: KeyFunds, budget
   // Where a cap is allowed, the required amount is the one for which the smallest cap fits into half.
   const required =
     entry.outputTokensMin === null ? full : 2n * holdFor(entry, Math.min(entry.outputTokensMin, entry.outputTokens))
-  // Waiting helps only if both could afford it once nothing is held.
+  // Waiting helps only if all of them could afford it once nothing is held.
   return {
     kind: 'insufficient_funds',
     limit: bindingLimit(available, ofBoth, account),

@@ -165,9 +165,9 @@ function rowsOf(ids: string): string {
     CROSS JOIN LATERAL (SELECT * FROM usage WHERE request_id = ids.id OFFSET 0) u`
 }
 
-// A settlement knows only its request, which another node may have opened. The owner of a row never changes, so it may be read before anything is locked. The key's
-// own row is locked too, although nothing here changes it: a revoke waits until the rows of this batch are committed, or this
-// batch waits and finds the key revoked.
+// A settlement knows only its request, which another node may have opened. The owner of a row never changes, so it may be read
+// before anything is locked. The key's own row is locked too, although nothing here changes it: a revoke waits until the rows of
+// this batch are committed, or this batch waits and finds the key revoked.
 const LOCK_ACCOUNTS = `SELECT ${ACCOUNT_COLUMNS} FROM account WHERE id IN (SELECT unnest($1::text[])
     UNION SELECT u.account_id FROM ${rowsOf('$2')})
   ORDER BY id FOR NO KEY UPDATE`

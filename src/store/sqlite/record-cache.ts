@@ -1,6 +1,6 @@
-// Balance records of accounts and keys and the windows of their budgets, in memory from one batch to the next: the store's thread is the only writer of the file,
-// so what it has read and changed stays true. A batch appends its changes to the journal. A record whose changes are only in the
-// journal is never dropped; once the journal has been applied, any may be.
+// Balance records of accounts and keys and the windows of their budgets, in memory from one batch to the next: the store's thread
+// is the only writer of the file, so what it has read and changed stays true. A batch appends its changes to the journal. A record
+// whose changes are only in the journal is never dropped; once the journal has been applied, any may be.
 import type { BudgetPeriod } from '../../domain/budget.ts'
 import type { WindowRecord } from '../billing/budgets.ts'
 import { readAccountRecord, readKeyRecord, readWindowRecord } from '../billing/records.ts'
@@ -73,7 +73,7 @@ export function recordCache(run: BillingStatements) {
       const fresh = () => ({ subject, period, began, spent: 0n, held: 0n, dirty: false })
       return windows.ofOrNew(`${subject} ${period} ${began}`, fresh)
     },
-    // Of whichever are more.
+    // Of the largest of the three.
     size: () => Math.max(accounts.size(), keys.size(), windows.size()),
     // Appends what this batch has changed to the journals: an entry per key, with the changes of its account in the entry of the
     // first of its keys, and an entry per window. Returns the number of entries.
