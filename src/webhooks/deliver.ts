@@ -108,7 +108,7 @@ const UNSIGNED: Outcome = {
 
 // A store that is unavailable for a moment must not cost a second delivery.
 async function report(
-  { id: webhookId }: Webhook,
+  { id: webhookId, version }: Webhook,
   sent: readonly Sent[],
   nextMax: number,
   { queue, owner, bounds, random }: DeliverNeeds,
@@ -116,6 +116,7 @@ async function report(
   const last = sent.at(-1)
   const made: DeliveryReport = {
     webhookId,
+    version,
     owner,
     leaseMs: bounds.webhookLeaseMs,
     attempts: sent.map(attemptOf),

@@ -74,6 +74,8 @@ export type Attempt = {
 
 export type DeliveryReport = {
   readonly webhookId: string
+  // Of the webhook as it was claimed. If an operator has changed it since, a failure is not its fault, and it is claimed again.
+  readonly version: number
   readonly owner: string
   readonly leaseMs: number
   // In order; only the last can have failed.

@@ -299,9 +299,10 @@ function claim(store: Repositories, owner: string) {
 
 type Sent = { readonly id: string; readonly error?: string; readonly status?: number }
 
-function report(store: Repositories, webhookId: string, owner: string, sent: readonly Sent[], retryInMs = 1000) {
+async function report(store: Repositories, webhookId: string, owner: string, sent: readonly Sent[], retryInMs = 1000) {
   return store.webhookQueue.report({
     webhookId,
+    version: (await store.webhooks.get(webhookId))?.version ?? 0,
     owner,
     leaseMs: LEASE_MS,
     attempts: sent.map(({ id, error, status }) => ({

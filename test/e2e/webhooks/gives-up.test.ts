@@ -59,6 +59,28 @@ test('after the retry time it is disabled, others are told, and it continues whe
   for (const each of [id, other.id]) await gateway.admin('DELETE', `/webhooks/${each}`)
 })
 
+test('what a replaced address answers says nothing about the new one', async () => {
+  await using old = await startReceiver()
+  await using next = await startReceiver()
+  old.reply((_, i) => ({ status: i === 0 ? 200 : 410, afterMs: 300 }))
+  const fields = { url: old.url, events: ['credits.added'] }
+  const { id } = (await gateway.admin('POST', '/webhooks', fields)).body
+  const account = (await gateway.createAccount()).id
+  for (const amount of ['1', '2', '3', '4']) await gateway.addCredits(account, amount)
+  await until('the second is under way', () => old.received.length === 2)
+
+  await gateway.admin('PATCH', `/webhooks/${id}`, { url: next.url })
+  await until('the others arrive', () => next.received.length === 3)
+
+  assert.deepEqual(
+    next.dataOf('credits.added').map(({ amount }) => amount),
+    ['2', '3', '4'],
+  )
+  assert.equal(old.received.length, 2)
+  assert.equal((await gateway.admin('GET', `/webhooks/${id}`)).body.enabled, true)
+  await gateway.admin('DELETE', `/webhooks/${id}`)
+})
+
 test('410 Gone disables an endpoint at once', async () => {
   await using receiver = await startReceiver()
   receiver.reply(() => ({ status: 410 }))

@@ -118,7 +118,7 @@ async function lease(tx: Tx, id: string, owner: string, leaseMs: number): Promis
 
 // The row of the webhook is locked first. What was sent is stored even if the lease was lost meanwhile.
 async function book(tx: Tx, report: DeliveryReport): Promise<readonly WaitingDelivery[]> {
-  const { webhookId: id, owner, leaseMs, attempts, nextMax } = report
+  const { webhookId: id, owner, leaseMs, attempts, nextMax, version } = report
   const row = await tx.get(
     `UPDATE webhook SET leased_until = $1 WHERE id = $2 AND owner = $3 AND enabled = 1
      RETURNING ${WEBHOOK_COLUMNS}, resumed_after`,
@@ -132,6 +132,10 @@ async function book(tx: Tx, report: DeliveryReport): Promise<readonly WaitingDel
   )
   if (failed !== undefined) await bookFailed(tx, id, failed)
   if (row === undefined) return []
+  if (int(row.version) !== version) {
+    await tx.run(`${RELEASE} WHERE id = $1`, [id])
+    return []
+  }
   if (failed !== undefined) {
     // Those before it were accepted: it has been failing only from now on.
     const since = attempts.length > 1 ? tx.now() : (intOrNull(row.failing_since) ?? tx.now())
