@@ -127,7 +127,10 @@ function withoutQuotedWords(text: string, sources: readonly string[]): string {
   let left = QUOTED_MAX
   return text.replace(/(["'`])((?:(?!\1).){2,64})\1/g, (whole: string, mark: string, words: string) => {
     if (words === MARK) return whole
+    // It may be cut off.
+    const begun = words.replace(/(?:\.\.\.|…)$/, '')
+    const isQuoted = () => begun.length > 1 && sources.some(source => source.includes(begun))
     // Beyond the maximum, words are not compared and may be the caller's.
-    return left-- <= 0 || sources.some(source => source.includes(words)) ? `${mark}${MARK}${mark}` : whole
+    return left-- <= 0 || isQuoted() ? `${mark}${MARK}${mark}` : whole
   })
 }

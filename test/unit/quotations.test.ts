@@ -15,6 +15,7 @@ test('a long quotation is removed with its punctuation, and what is around it st
 
 test('a quoted word is removed if the prompt has it, and kept otherwise', () => {
   assert.equal(without("Invalid 'hello' for 'role'"), "Invalid '[content]' for 'role'")
+  assert.equal(without('Invalid "the qui..." or "today…"'), 'Invalid "[content]" or "[content]"')
   assert.equal(without('Unknown `fox` and "bear"'), 'Unknown `[content]` and "bear"')
 })
 
