@@ -82,7 +82,7 @@ test('after a rotation both secrets sign for a day', async () => {
 
 test('events arrive in order: the next waits while one is retried after 500, a timeout and a redirect', async () => {
   await using receiver = await startReceiver()
-  const elsewhere = await startReceiver()
+  await using elsewhere = await startReceiver()
   const webhook = await subscribe(receiver, { events: ['credits.added'] })
   const { id } = await gateway.createAccount()
   const faults = [
@@ -110,7 +110,6 @@ test('events arrive in order: the next waits while one is retried after 500, a t
     [1, 1, 5],
   )
   assert.equal(elsewhere.received.length, 0, 'a redirect is not followed')
-  await elsewhere[Symbol.asyncDispose]()
   await unsubscribe(webhook)
 })
 
