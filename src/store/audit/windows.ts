@@ -1,13 +1,13 @@
 // Checks the windows of budgets and the months of keys and accounts: what they have spent and hold equals their rows, and no
 // budget that blocks is exceeded by more than the overshoot of its requests, as far as its owner was never changed.
-import { type BudgetPeriod, monthBegan, windowEnds } from '../../domain/budget.ts'
+import { type BudgetWindow, monthBegan, windowEnds } from '../../domain/budget.ts'
 import type { Nano } from '../../domain/credits.ts'
 import { HOUR_MS } from '../../domain/usage.ts'
 import { parseBudgets } from '../billing/budgets.ts'
 import type { AuditCounts, Pass, PassRow } from './counts.ts'
 
 type Window = {
-  readonly period: BudgetPeriod
+  readonly period: BudgetWindow
   readonly began: number
   readonly end: number
   readonly spent: Nano
@@ -25,7 +25,7 @@ export function newWindowBook(): WindowBook {
 
 // Before the rows.
 export function windowPasses({ windows, changed }: WindowBook): readonly Pass[] {
-  function add(row: PassRow, period: BudgetPeriod, began: number, held: Nano | null): void {
+  function add(row: PassRow, period: BudgetWindow, began: number, held: Nano | null): void {
     const end = windowEnds(period, began) ?? Number.MAX_SAFE_INTEGER
     const found = { spent: 0n, held: 0n, overshoot: 0n }
     const window = { period, began, end, spent: BigInt(row.spent ?? 0), held, found }
@@ -38,12 +38,19 @@ export function windowPasses({ windows, changed }: WindowBook): readonly Pass[] 
     {
       statement: `SELECT subject, period, began, SUM(spent) AS spent, SUM(held) AS held FROM budget_window_now
         GROUP BY subject, period, began`,
-      look: row => add(row, row.period as BudgetPeriod, Number(row.began), BigInt(row.held ?? 0)),
+      look: row => add(row, row.period as BudgetWindow, Number(row.began), BigInt(row.held ?? 0)),
     },
     {
       statement: `SELECT key_id AS subject, month, spent - month_base AS spent FROM key_balance_now WHERE month > 0
         UNION ALL SELECT id, month, spent - month_base FROM account_now WHERE month > 0`,
       look: row => add(row, 'month', monthBegan(Number(row.month)), null),
+    },
+    // The balances are checked elsewhere; here they are the window that never ends.
+    {
+      statement: `SELECT k.id AS subject, b.spent, b.held FROM api_key k JOIN key_balance_now b ON b.key_id = k.id
+          WHERE k.budgets LIKE '%"total"%'
+        UNION ALL SELECT id, spent, held FROM account_now WHERE budgets LIKE '%"total"%'`,
+      look: row => add(row, 'total', 0, BigInt(row.held ?? 0)),
     },
     {
       statement: `SELECT subject FROM event WHERE action IN ('key.update', 'account.update')`,

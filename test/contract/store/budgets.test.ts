@@ -193,6 +193,22 @@ for (const { engine, make } of GATE_ENGINES) {
     )
   })
 
+  test(`${engine}: the audit finds a key and an account that have exceeded a total budget`, async () => {
+    for (const table of ['api_key', 'account']) {
+      await using fixture = await openFixture(make, 1000n)
+      const { billing } = fixture.store
+      for (const requestId of ['r1', 'r2']) {
+        await billing.reserve(await ask(fixture, requestId))
+        await billing.settle(bill(requestId, { completion: 50 }))
+      }
+      const set = (amount: number) =>
+        `UPDATE ${table} SET budgets = '[{"amount":"${amount}","window":"total","action":"block","thresholds":[]}]'`
+
+      assert.deepEqual(await fixture.plant(set(200)), [])
+      assert.deepEqual(await fixture.plant(set(199)), ['budgets'])
+    }
+  })
+
   test(`${engine}: each threshold raises one event per window, and a budget that no request fits is exhausted`, async () => {
     await using fixture = await openFixture(make, 1000n)
     const { billing } = fixture.store
