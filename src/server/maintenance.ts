@@ -31,7 +31,10 @@ export async function startMaintenance(
   // In small steps with pauses between them: everything else has priority.
   async function keepHouse(): Promise<boolean> {
     const { more: moreToSum } = await maintenance.rollUp(rolledUpAfterMs)
-    const moreToTidy = !stopped && (await webhookQueue.tidy(tidyBounds))
+    const now = await maintenance.believedNow()
+    const isMoreOld = !stopped && (await webhookQueue.tidy({ ...tidyBounds, now }))
+    const hasMoreWindows = !stopped && (await maintenance.dropWindows(now))
+    const moreToTidy = isMoreOld || hasMoreWindows
     if (stopped || config.usageRetentionDays === null) return moreToSum || moreToTidy
     const { dropped, more } = await maintenance.applyRetention(config.usageRetentionDays)
     if (dropped > 0) log.info({ hours: dropped }, 'deleted expired usage rows')

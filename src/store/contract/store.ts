@@ -213,4 +213,8 @@ export type Maintenance = {
   // Deletes rows older than this many days, if their sums are kept and nothing about them is undecided. Returns how many hours'
   // rows were deleted, and whether there is more to do.
   applyRetention(retentionDays: number): Promise<{ readonly dropped: number; readonly more: boolean }>
+  // The time by which old things are deleted: not ahead of what has really passed, whatever the clock says.
+  believedNow(): Promise<number>
+  // Deletes some windows of budgets that ended long ago. Returns whether there is more to do.
+  dropWindows(now: number): Promise<boolean>
 }

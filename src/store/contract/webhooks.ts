@@ -90,6 +90,8 @@ export type DeliveryReport = {
 }
 
 export type TidyBounds = {
+  // The time by which old events and deliveries are deleted.
+  readonly now: number
   readonly eventsKeptMs: number
   readonly deliveriesKeptMs: number
   readonly deliveriesPerWebhookMax: number

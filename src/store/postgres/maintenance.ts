@@ -61,6 +61,8 @@ export function postgresMaintenance(owner: string, sql: PostgresSql, reports: Po
       const dropped = await alone(drop, 0)
       return { dropped, more: dropped > 0 }
     },
+    believedNow: clock.believed,
+    dropWindows: now => alone(() => retention.dropWindows(now), false),
   }
 }
 

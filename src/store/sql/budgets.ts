@@ -111,13 +111,17 @@ export function monthSpending(row: Row, now: number): Nano {
 const KEPT_DAYS: Readonly<Record<BudgetPeriod, number>> = { hour: 3, day: 40, week: 100, month: 400 }
 const DROPPED_AT_ONCE_MAX = 500
 
-export async function dropOldWindows(tx: Tx): Promise<void> {
+// A window that is dropped too early begins again with nothing spent, so the time is not simply the clock's.
+export async function dropOldWindows(tx: Tx, now: number): Promise<boolean> {
+  let isMore = false
   for (const period of BUDGET_PERIODS) {
-    await tx.run(
+    const dropped = await tx.run(
       `DELETE FROM budget_window WHERE (subject, period, began) IN (
          SELECT subject, period, began FROM budget_window WHERE period = $1 AND began < $2
          ORDER BY began LIMIT ${DROPPED_AT_ONCE_MAX})`,
-      [period, tx.now() - KEPT_DAYS[period] * DAY_MS],
+      [period, now - KEPT_DAYS[period] * DAY_MS],
     )
+    isMore ||= dropped === DROPPED_AT_ONCE_MAX
   }
+  return isMore
 }

@@ -12,7 +12,7 @@ import {
 } from '../../domain/key.ts'
 import { writeTags } from '../../domain/tags.ts'
 import type { Actor, Keys, NewKey, NewSecret } from '../contract/operator.ts'
-import { dropOldWindows, emitPassed, setWindows } from './budgets.ts'
+import { emitPassed, setWindows } from './budgets.ts'
 import { appendEvent, SYSTEM } from './events.ts'
 import { announceExpiries, emitCreated, emitGraceEnded, emitRevoked, emitRotated } from './key-events.ts'
 import { listKeys, readKeyById } from './key-rows.ts'
@@ -81,7 +81,6 @@ export function sqlKeys(sql: Sql): Keys {
     // One transaction each: both lock keys in the order of their ids, and together they would not.
     async markEnds() {
       await sql.transaction(announceExpiries)
-      await sql.transaction(dropOldWindows)
       return sql.transaction(tx => writeEnds(tx))
     },
   }

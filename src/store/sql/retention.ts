@@ -3,6 +3,7 @@
 import { DAY_MS } from '../../domain/key.ts'
 import { HOUR_MS, hourOf } from '../../domain/usage.ts'
 import type { Settings } from '../contract/operator.ts'
+import { dropOldWindows } from './budgets.ts'
 import { conditions } from './conditions.ts'
 import { int, type Sql, type Tx } from './sql.ts'
 import { addTimeRange } from './time-order.ts'
@@ -29,6 +30,8 @@ export function sqlRetention(sql: Sql) {
         return 'hour'
       })
     },
+
+    dropWindows: (now: number) => sql.transaction(tx => dropOldWindows(tx, now)),
 
     // When it was created; undefined if there is no row.
     async newestRow(): Promise<number | undefined> {

@@ -71,6 +71,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       rollUp: overForMs => rollUp(overForMs, { read, write }),
       ensurePartitions: async () => {},
       applyRetention: async retentionDays => dropHours((await clock.believed()) - retentionDays * DAY_MS, retention),
+      believedNow: clock.believed,
+      dropWindows: retention.dropWindows,
     }
   }
 

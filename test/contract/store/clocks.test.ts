@@ -140,6 +140,26 @@ function retentionTests(open: (typeof ENGINES)[number]['open']): void {
     assert.equal((await repositories.usage.list({ limit: 100 })).data.length, DAYS)
   })
 
+  test('a clock that jumps drops no window of a budget', async () => {
+    const clock = manualClock()
+    await using repositories = await openWithRows(open, clock)
+    await repositories.sql.run(
+      `INSERT INTO budget_window (subject, period, began, spent, held) VALUES ('key', 'hour', $1, 1, 0)`,
+      [clock.now() - (clock.now() % HOUR_MS)],
+    )
+    const windows = async () => Number((await repositories.sql.get('SELECT COUNT(*) AS n FROM budget_window'))?.n)
+    const running = clockOf(repositories, clock)
+    await running.believed()
+
+    clock.set(clock.now() + 31 * DAY_MS)
+    clock.advance(60_000)
+    await repositories.keys.markEnds()
+    await repositories.retention.dropWindows(await running.believed())
+    assert.equal(await windows(), 1)
+    await repositories.retention.dropWindows(clock.now())
+    assert.equal(await windows(), 0)
+  })
+
   test('after a pause retention catches up by at most a day per day', async () => {
     const clock = manualClock()
     await using repositories = await openWithRows(open, clock)

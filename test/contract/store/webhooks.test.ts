@@ -15,6 +15,7 @@ const KEPT = {
   deliveriesPerWebhookMax: 100,
   waitingPerWebhookMax: 20,
 }
+const bounds = ({ clock }: Pick<Repositories, 'clock'>) => ({ ...KEPT, now: clock.now() })
 let made = 0
 
 for (const { engine, open } of ENGINES) {
@@ -161,7 +162,7 @@ for (const { engine, open } of ENGINES) {
     await store.webhookQueue.fanOut(100)
     await store.webhooks.update(id, { enabled: true }, OPERATOR)
     assert.deepEqual(await waiting(store, id), [])
-    while (await store.webhookQueue.tidy({ ...KEPT, deliveriesPerWebhookMax: 1000 }));
+    while (await store.webhookQueue.tidy({ ...bounds(store), deliveriesPerWebhookMax: 1000 }));
     const canceled = await store.webhooks.deliveries(id, { limit: 1000, status: 'canceled' })
     assert.equal(canceled?.data.length, 700)
 
@@ -181,15 +182,15 @@ for (const { engine, open } of ENGINES) {
     await store.sql.run(`UPDATE webhook_delivery SET status = 'delivered' WHERE webhook_id = $1`, [id])
 
     await store.webhooks.remove(deleted, OPERATOR)
-    while (await store.webhookQueue.tidy(KEPT));
+    while (await store.webhookQueue.tidy(bounds(store)));
     const kept = async () => Number((await store.sql.get('SELECT COUNT(*) AS n FROM webhook_delivery'))?.n)
     assert.equal(await kept(), 100)
     store.clock.advance(31 * DAY_MS)
-    while (await store.webhookQueue.tidy(KEPT));
+    while (await store.webhookQueue.tidy(bounds(store)));
     assert.equal(await kept(), 0)
     assert.equal(Number((await store.sql.get('SELECT COUNT(*) AS n FROM outbox'))?.n), 600)
     store.clock.advance(10 * DAY_MS)
-    while (await store.webhookQueue.tidy(KEPT));
+    while (await store.webhookQueue.tidy(bounds(store)));
     assert.equal(Number((await store.sql.get('SELECT COUNT(*) AS n FROM outbox'))?.n), 0)
   })
 
@@ -199,12 +200,12 @@ for (const { engine, open } of ENGINES) {
     await raise(store, ...Array.from({ length: 22 }, (_, i) => low(`a${i}`)))
     await store.webhookQueue.fanOut(100)
 
-    await store.webhookQueue.tidy(KEPT)
+    await store.webhookQueue.tidy(bounds(store))
     assert.equal((await store.webhooks.get(id))?.enabled, true)
     await claim(store, 'n')
     const [head] = await report(store, id, 'n', [])
     await report(store, id, 'n', [{ id: head!.id, error: 'refused' }])
-    await store.webhookQueue.tidy(KEPT)
+    await store.webhookQueue.tidy(bounds(store))
 
     assert.equal((await store.webhooks.get(id))?.disabledReason, 'more than 20 events are waiting')
   })

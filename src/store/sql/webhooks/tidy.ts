@@ -18,10 +18,10 @@ export async function tidyWebhooks(sql: Sql, bounds: TidyBounds): Promise<boolea
     steps.push(await dropBeyond(sql, text(row.id), bounds.deliveriesPerWebhookMax))
     if (row.failing_since !== null && int(row.enabled) === 1) await disableIfTooMany(sql, row, bounds)
   }
-  steps.push(await dropOldDeliveries(sql, sql.now() - bounds.deliveriesKeptMs))
+  steps.push(await dropOldDeliveries(sql, bounds.now - bounds.deliveriesKeptMs))
   steps.push(await dropOfDeleted(sql, new Set(webhooks.map(row => text(row.id)))))
-  steps.push(await dropOldEvents(sql, sql.now() - bounds.eventsKeptMs))
-  await sql.run('DELETE FROM alarm WHERE raised_at < $1', [sql.now() - bounds.eventsKeptMs])
+  steps.push(await dropOldEvents(sql, bounds.now - bounds.eventsKeptMs))
+  await sql.run('DELETE FROM alarm WHERE raised_at < $1', [bounds.now - bounds.eventsKeptMs])
   return steps.includes(true)
 }
 
