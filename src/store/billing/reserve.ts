@@ -78,7 +78,7 @@ function insertHold(
   if (decision.kind === 'insufficient_funds') {
     if (countMayHelp(entry, account, key, blocking)) return { kind: 'count_first' as const }
     if (decision.limit === 'budget' && blocking !== undefined) return overBudget(ask, blocking.state, decision, unit)
-    if (decision.limit === 'account' && !decision.heldByOthers && !ask.isRefusalCounted)
+    if (decision.limit === 'account' && isExhausted(decision, account) && !ask.isRefusalCounted)
       unit.emit(balanceRefused(account))
     const short = { ...decision, limit: decision.limit === 'key' ? ('key' as const) : ('account' as const) }
     insertRefused(ask, () => insufficientFunds({ ...short, owed: account.owed }), unit)
@@ -110,6 +110,11 @@ function overBudget(ask: ReservationRequest, state: OwnedState, decision: Insuff
   const excess = { state, available, required, affordableTokens }
   insertRefused(ask, () => budgetExceeded(excess), unit)
   return { kind: 'budget_exceeded' as const, ...excess }
+}
+
+// Not by a request that all credits of its life would not have paid.
+function isExhausted({ heldByOthers, required }: Insufficient, { available, held, spent }: AccountRecord): boolean {
+  return !heldByOthers && required <= available + held + spent
 }
 
 type Insufficient = Extract<ReturnType<typeof decideHold>, { kind: 'insufficient_funds' }>
