@@ -194,6 +194,23 @@ for (const { engine, open } of ENGINES) {
     assert.equal(Number((await store.sql.get('SELECT COUNT(*) AS n FROM outbox'))?.n), 0)
   })
 
+  test(`${engine}: a lease and a retry of a clock that was ahead do not stop deliveries`, async () => {
+    await using store = await openRepositories(open)
+    const id = await add(store, { events: ['*'] })
+    await raise(store, low('a'))
+    await store.webhookQueue.fanOut(100)
+    const claimed = async () => (await claim(store, 'n')).webhooks.map(webhook => webhook.id)
+    const [now, day] = [store.clock.now(), DAY_MS]
+    const times = `UPDATE webhook SET owner = 'dead', leased_until = $1, retry_at = $2`
+
+    await store.sql.run(times, [now + LEASE_MS, null])
+    assert.deepEqual(await claimed(), [])
+    await store.sql.run(times, [now, now + 60_000])
+    assert.deepEqual(await claimed(), [])
+    await store.sql.run(times, [now + day, now + day])
+    assert.deepEqual(await claimed(), [id])
+  })
+
   test(`${engine}: an endpoint that fails while too many events wait is disabled`, async () => {
     await using store = await openRepositories(open)
     const id = await add(store, { events: ['*'] })

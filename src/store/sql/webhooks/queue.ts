@@ -26,6 +26,8 @@ import { tidyWebhooks } from './tidy.ts'
 
 // How soon an endpoint is looked at again that another node is delivering to: its lease may end any moment.
 const LEASED_ELSEWHERE_MS = 500
+// No endpoint is left alone for longer, whatever it asks for.
+const RETRY_MS_MAX = 3_600_000
 
 export function sqlWebhookQueue(sql: Sql): WebhookQueue {
   return {
@@ -84,8 +86,11 @@ async function claim(sql: Sql, { owner, leaseMs, max, except }: ClaimAsk): Promi
   )
   const now = sql.now()
   const waits = rows.filter(row => int(row.waits) === 1 && !except.includes(text(row.id)))
-  const due = waits.filter(row => isFree(row, owner, now) && int(row.retry_at) <= now).slice(0, max)
-  const later = waits.filter(row => !due.includes(row)).map(row => soonest(row, owner, now))
+  const isFree = (row: Row) => row.owner === null || text(row.owner) === owner || isOver(row.leased_until, leaseMs, now)
+  const isDue = (row: Row) => isFree(row) && isOver(row.retry_at, RETRY_MS_MAX, now)
+  const soonest = (row: Row) => (isFree(row) ? Math.max(int(row.retry_at) - now, 0) : LEASED_ELSEWHERE_MS)
+  const due = waits.filter(isDue).slice(0, max)
+  const later = waits.filter(row => !due.includes(row)).map(soonest)
   const webhooks: Webhook[] = []
   if (due.length > 0) {
     await sql.transaction(async tx => {
@@ -97,21 +102,19 @@ async function claim(sql: Sql, { owner, leaseMs, max, except }: ClaimAsk): Promi
   return { webhooks, againInMs: later.length === 0 ? null : Math.min(...later), count: rows.length }
 }
 
-function isFree(row: Row, owner: string, now: number): boolean {
-  return row.owner === null || text(row.owner) === owner || int(row.leased_until) <= now
-}
-
-function soonest(row: Row, owner: string, now: number): number {
-  return isFree(row, owner, now) ? Math.max(int(row.retry_at) - now, 0) : LEASED_ELSEWHERE_MS
+// A time further ahead than it can have been set was set by a wrong clock.
+function isOver(until: Row[string] | undefined, msMax: number, now: number): boolean {
+  return until === null || int(until) <= now || int(until) > now + 2 * msMax
 }
 
 // Of two nodes that try, the second finds it leased.
 async function lease(tx: Tx, id: string, owner: string, leaseMs: number): Promise<readonly Webhook[]> {
   const rows = await tx.all(
     `UPDATE webhook SET owner = $1, leased_until = $2, claimed_at = $3 WHERE id = $4 AND enabled = 1
-       AND (owner IS NULL OR owner = $1 OR leased_until <= $3) AND (retry_at IS NULL OR retry_at <= $3)
+       AND (owner IS NULL OR owner = $1 OR leased_until <= $3 OR leased_until > $5)
+       AND (retry_at IS NULL OR retry_at <= $3 OR retry_at > $6)
      RETURNING ${WEBHOOK_COLUMNS}`,
-    [owner, tx.now() + leaseMs, tx.now(), id],
+    [owner, tx.now() + leaseMs, tx.now(), id, tx.now() + 2 * leaseMs, tx.now() + 2 * RETRY_MS_MAX],
   )
   return rows.map(readWebhook)
 }
