@@ -90,7 +90,7 @@ async function create(input: Input): Promise<number> {
   const made = key === undefined ? undefined : await createKey(client, id, key)
   const shown = entry === undefined ? account : await client.call('GET', `/accounts/${id}`)
   if (input.json) {
-    printJson({ account: shown, ...(entry && { credits: entry }), ...(made && { key: made }) })
+    printJson({ ...shown, ...(entry && { credits: entry }), ...(made && { key: made }) })
     return 0
   }
   return showOne(made === undefined ? shown : { ...shown, key_id: made.id, secret: made.secret }, input)

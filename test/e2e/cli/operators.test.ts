@@ -31,6 +31,28 @@ test('the CLI creates, changes and closes an account', async () => {
   assert.match(ledger.stdout, /\ttopup\t10\.5\t-\t-\tfirst\t/)
 })
 
+test('an account with credits, budgets and a key is created in one step', async () => {
+  const made = await run(
+    'accounts',
+    'create',
+    'Acme',
+    '--credits',
+    '100',
+    '--key',
+    'prod',
+    '--budget',
+    'month=25',
+    '--json',
+  )
+  const wrong = await run('accounts', 'create', 'Acme', '--credits', '-1')
+
+  assert.equal(made.code, 0, made.stderr)
+  const { id, balance, budgets, key } = made.json as Record<string, Record<string, unknown>>
+  assert.deepEqual([balance?.available, key?.account_id, (budgets as unknown as unknown[]).length], ['100', id, 1])
+  assert.match(String(key?.secret), /^svc_live_/)
+  assert.equal(wrong.code, 2)
+})
+
 test('operator tokens work until they are revoked, and sessions can be listed and ended', async () => {
   const made = await run('operators', 'create', 'cli-alice', '--role', 'viewer')
   const fields = new Map(made.stdout.split('\n').map(line => line.split('\t') as [string, string]))

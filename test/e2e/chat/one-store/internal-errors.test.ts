@@ -139,7 +139,7 @@ async function untilLoaded(gateway: Gateway, bytes: number): Promise<void> {
 
 // Another process that holds the write lock, like a broken backup tool.
 function lock(gateway: Gateway): { release(): void; [Symbol.dispose](): void } {
-  const db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'))
+  const db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { timeout: 5000 })
   db.exec('BEGIN IMMEDIATE')
   const release = () => {
     if (db.isOpen) db.close()
