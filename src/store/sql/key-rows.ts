@@ -25,8 +25,11 @@ const REPORTED_COLUMNS = `${KEY_COLUMNS}, k.budgets`
 const USE_COLUMNS = 'b.spent, b.held, b.day, b.day_count, b.month, b.month_base'
 
 export async function readKeyById(tx: Tx, id: string): Promise<KeyWithSecrets | undefined> {
-  const row = await tx.get(`SELECT ${REPORTED_COLUMNS} FROM api_key k WHERE k.id = $1`, [id])
-  return row === undefined ? undefined : (await withSecrets(tx, [row]))[0]
+  const row = await tx.get(
+    `SELECT ${REPORTED_COLUMNS}, ${USE_COLUMNS} FROM api_key k LEFT JOIN key_balance_now b ON b.key_id = k.id WHERE k.id = $1`,
+    [id],
+  )
+  return row === undefined ? undefined : (await withSecrets(tx, [row], [row]))[0]
 }
 
 export async function listKeys(tx: Tx, filter: KeyFilter): Promise<Paged<KeyWithSecrets>> {
@@ -88,7 +91,12 @@ function readKey(row: Row): Key {
   }
 }
 
-async function withSecrets(tx: Tx, rows: readonly Row[]): Promise<readonly KeyWithSecrets[]> {
+// `balances` of these keys, if they were read together.
+async function withSecrets(
+  tx: Tx,
+  rows: readonly Row[],
+  balances?: readonly Row[],
+): Promise<readonly KeyWithSecrets[]> {
   if (rows.length === 0) return []
   const numbers = rows.map((_, i) => `$${i + 2}`).join(', ')
   const secrets = await tx.all(
@@ -98,7 +106,7 @@ async function withSecrets(tx: Tx, rows: readonly Row[]): Promise<readonly KeyWi
     [tx.now(), ...rows.map(row => text(row.id))],
   )
   const byKey = Map.groupBy(secrets, secret => text(secret.key_id))
-  const uses = await readUses(tx, rows)
+  const uses = await readUses(tx, rows, balances ?? (await readBalances(tx, rows)))
 
   return rows.map(row => {
     const own = byKey.get(text(row.id)) ?? []
@@ -115,12 +123,13 @@ async function withSecrets(tx: Tx, rows: readonly Row[]): Promise<readonly KeyWi
   })
 }
 
-async function readUses(tx: Tx, rows: readonly Row[]): Promise<ReadonlyMap<string, KeyUse>> {
+async function readBalances(tx: Tx, rows: readonly Row[]): Promise<readonly Row[]> {
   const ids = rows.map(row => text(row.id))
-  const balances = await tx.all(
-    `SELECT b.key_id AS id, ${USE_COLUMNS} FROM key_balance_now b WHERE b.key_id IN (${numbered(ids)})`,
-    ids,
-  )
+  const of = `b.key_id IN (${numbered(ids)})`
+  return tx.all(`SELECT b.key_id AS id, ${USE_COLUMNS} FROM key_balance_now b WHERE ${of}`, ids)
+}
+
+async function readUses(tx: Tx, rows: readonly Row[], balances: readonly Row[]): Promise<ReadonlyMap<string, KeyUse>> {
   const byId = new Map(rows.map(row => [text(row.id), row]))
   const states = await readStates(
     tx,
