@@ -65,9 +65,9 @@ if (postgres !== undefined) {
     const ofMany = await chats('many', billing, i => tenants[i] ?? one)
     const elsewhere = await chats('elsewhere', other, i => tenants[i] ?? one)
 
-    // Each is one batch; some of them also forget old plans.
+    // Each is one batch, with one statement for the windows of budgets; some of them also forget old plans.
     assert.ok(
-      [...ofOne, ...ofMany, ...elsewhere].every(count => count === 6 || count === 7),
+      [...ofOne, ...ofMany, ...elsewhere].every(count => count === 7 || count === 8),
       `${ofOne} ${ofMany}`,
     )
     const balances = await Promise.all(tenants.map(async ({ accountId }) => (await accounts.get(accountId))?.balance))

@@ -89,7 +89,7 @@ test('a disconnect after the end of the answer changes nothing', async () => {
 test('before dispatch no upstream is called and nothing is billed', async () => {
   await using slow = await startGateway({
     config: standardConfig(upstream.url),
-    env: { TURNPIKE_FAILPOINTS: 'after_hold=sleep:400' },
+    env: { TURNPIKE_FAILPOINTS: 'after_hold=sleep:2000' },
   })
   const key = await slow.createKey({ credits: '1' })
   upstream.journal.length = 0
