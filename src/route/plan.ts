@@ -37,9 +37,9 @@ export function plan({ chat, stickTo, allowedModels }: PlanRequest, needs: PlanN
 
 // The choice without the models that the hold does not cover.
 export function within(choice: Choice, isAffordable: (model: Model) => boolean): Choice {
-  const dear = new Set(choice.queue.map(({ model }) => model).filter(model => !isAffordable(model)))
-  if (dear.size === 0) return choice
-  const ids = new Set([...dear].map(({ id }) => id))
+  const unaffordable = new Set(choice.queue.map(({ model }) => model).filter(model => !isAffordable(model)))
+  if (unaffordable.size === 0) return choice
+  const ids = new Set([...unaffordable].map(({ id }) => id))
   const [kept, left] = [
     choice.considered.filter(({ model }) => !ids.has(model)),
     choice.considered.filter(({ model }) => ids.has(model)),
@@ -47,7 +47,7 @@ export function within(choice: Choice, isAffordable: (model: Model) => boolean):
   let position = 0
   return {
     ...choice,
-    queue: choice.queue.filter(({ model }) => !dear.has(model)),
+    queue: choice.queue.filter(({ model }) => !unaffordable.has(model)),
     considered: [
       ...kept.map(entry => (entry.position === null ? entry : { ...entry, position: position++ })),
       ...left.map(entry =>

@@ -86,24 +86,25 @@ function costOf(row: { readonly prompt_tokens: number; readonly completion_token
 
 test('a killed gateway bills a fallback model at its own price', async () => {
   await using upstream = await startUpstream()
-  const dear = { prompt: '0.00001', completion: '0.00005' }
+  const expensive = { prompt: '0.00001', completion: '0.00005' }
   const models = [
     standardModel({ targets: [{ provider: 'up', model: 'gone' }] }),
-    standardModel({ id: 'test/dear', pricing: dear, targets: [{ provider: 'up2', model: 'dear' }] }),
+    standardModel({ id: 'test/expensive', pricing: expensive, targets: [{ provider: 'up2', model: 'expensive' }] }),
   ]
   await using gateway = await startGateway({ config: standardConfig(upstream.url, { models }) })
   upstream.script({ status: 404 }, 'gone')
-  upstream.script({ chunks: 1000, chunkDelayMs: 30 }, 'dear')
-  const { headers } = await gateway.openChat({ models: ['test/dear'] })
+  upstream.script({ chunks: 1000, chunkDelayMs: 30 }, 'expensive')
+  const { headers } = await gateway.openChat({ models: ['test/expensive'] })
   await until('it has a checkpoint', () => checkpoints(gateway) === 1)
   await gateway.kill()
   await gateway.restart()
 
   const row = await settledRow(gateway, headers['x-request-id'])
 
-  assert.deepEqual([row.state, row.model_served, row.provider], ['recovered', 'test/dear', 'up2'])
-  assert.equal(row.price?.completion, dear.completion)
-  const cost = BigInt(row.prompt_tokens) * nano(dear.prompt) + BigInt(row.completion_tokens) * nano(dear.completion)
+  assert.deepEqual([row.state, row.model_served, row.provider], ['recovered', 'test/expensive', 'up2'])
+  assert.equal(row.price?.completion, expensive.completion)
+  const cost =
+    BigInt(row.prompt_tokens) * nano(expensive.prompt) + BigInt(row.completion_tokens) * nano(expensive.completion)
   assert.equal(nano(row.cost), cost)
   assert.ok((await gateway.audit()).ok)
 })

@@ -135,11 +135,14 @@ test('tiers in the file need no quotes, and have both factors', () => {
 test('the bound on prices applies after the factors', () => {
   const dear = GOOD.replace('"0.00000015"', '"704"')
   using cheaper = openPlace(`markup: 0.5\n${dear}`)
-  using dearer = openPlace(`credits_per_usd: 1000000\nmarkup: 10\n${GOOD.replace('"0.00000015"', '"0.0000704"')}`)
+  using pricier = openPlace(`credits_per_usd: 1000000\nmarkup: 10\n${GOOD.replace('"0.00000015"', '"0.0000704"')}`)
   using beyond = openPlace(`credits_per_usd: 1000000\nmarkup: 1000000\n${GOOD.replace('"0.00000015"', '"0.00001"')}`)
 
   assert.equal(loadConfig(ENV, cheaper.dir).catalog!.models[0]!.prices.prompt, 352n * 10n ** 12n)
-  assert.throws(() => loadConfig(ENV, dearer.dir), /:11:\d+: models\[0\]\.pricing: is too high: .*90000000 is the most/)
+  assert.throws(
+    () => loadConfig(ENV, pricier.dir),
+    /:11:\d+: models\[0\]\.pricing: is too high: .*90000000 is the most/,
+  )
   assert.throws(
     () => loadConfig(ENV, beyond.dir),
     /:11:\d+: models\[0\]\.pricing\.prompt: is too high: .* 9000000 credits/,

@@ -141,17 +141,17 @@ test('a model is priced by the factors when its price is saved, and only then', 
   const renamed = await fixture.call('PATCH', '/models/acme%2Fm1', { name: 'M1', aliases: ['m1'] })
   fixture.money.exchange = exchange
   const pricing = { prompt: '0.000001', completion: '0.000004', input_cache_read: '0' }
-  const dearer = await fixture.call('PATCH', '/models/acme/m1', { pricing })
+  const pricier = await fixture.call('PATCH', '/models/acme/m1', { pricing })
   const listed = await fixture.call('GET', '/models?limit=1')
   const gone = await fixture.call('DELETE', '/models/acme%2Fm1')
 
-  assert.deepEqual([made.status, renamed.status, dearer.status, gone.status], [201, 200, 200, 200])
+  assert.deepEqual([made.status, renamed.status, pricier.status, gone.status], [201, 200, 200, 200])
   assert.deepEqual([made.body.pricing.prompt, made.body.pricing.completion], ['0.000125', '0.00025'])
   assert.deepEqual(made.body.entered_pricing, M1.pricing)
   assert.equal(renamed.body.price_version, made.body.price_version)
-  assert.notEqual(dearer.body.price_version, made.body.price_version)
-  assert.deepEqual([dearer.body.pricing.completion, dearer.body.pricing.input_cache_read], ['0.0005', '0'])
-  assert.deepEqual(listed.body.data, [dearer.body])
+  assert.notEqual(pricier.body.price_version, made.body.price_version)
+  assert.deepEqual([pricier.body.pricing.completion, pricier.body.pricing.input_cache_read], ['0.0005', '0'])
+  assert.deepEqual(listed.body.data, [pricier.body])
   const prices = await fixture.repositories.sql.all("SELECT version FROM price WHERE model_id = 'acme/m1'")
   assert.equal(prices.length, 2)
   assertShape(ADMIN.createModel, made.body)
@@ -330,18 +330,18 @@ test('tiers are entered, changed and removed like any price, each with a new ver
     targets,
     pricing: { ...base, tiers: [tier(500, '0.000003')] },
   })
-  const dearer = await patch({ ...base, tiers: [tier(500, '0.000005')] })
+  const pricier = await patch({ ...base, tiers: [tier(500, '0.000005')] })
   const same = await patch({ ...base, tiers: [tier(500, '0.000005')] })
   const wrong = await patch({ ...base, tiers: [tier(500, '0.000005'), tier(400, '0.000005')] })
   const plain = await patch(base)
 
   assert.deepEqual([made.status, made.body.pricing.tiers[0].prompt], [201, '0.000375'], made.text)
-  assert.equal(dearer.body.pricing.tiers[0].prompt, '0.000625')
-  assert.equal(same.body.price_version, dearer.body.price_version)
+  assert.equal(pricier.body.pricing.tiers[0].prompt, '0.000625')
+  assert.equal(same.body.price_version, pricier.body.price_version)
   assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'pricing.tiers.1.above_prompt_tokens'])
   assert.deepEqual([plain.body.pricing.tiers, plain.body.entered_pricing], [undefined, base])
-  assert.equal(new Set([made, dearer, plain].map(({ body }) => body.price_version)).size, 3)
-  assertShape(ADMIN.getModel, dearer.body)
+  assert.equal(new Set([made, pricier, plain].map(({ body }) => body.price_version)).size, 3)
+  assertShape(ADMIN.getModel, pricier.body)
 })
 
 test('an import fills in the cost of a target, and leaves alone what an operator has stated', async () => {

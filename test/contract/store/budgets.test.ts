@@ -296,9 +296,9 @@ for (const { engine, make } of GATE_ENGINES) {
     const { billing } = fixture.store
     const refused = async (requestId: string) => (await billing.reserve(await ask(fixture, requestId))).kind
     // Too expensive for all that the account ever had.
-    const dear = await ask(fixture, 'r0')
-    assert.ok(dear.entry.kind === 'hold')
-    await billing.reserve({ ...dear, entry: { ...dear.entry, outputTokens: 76 } })
+    const expensive = await ask(fixture, 'r0')
+    assert.ok(expensive.entry.kind === 'hold')
+    await billing.reserve({ ...expensive, entry: { ...expensive.entry, outputTokens: 76 } })
     await billing.reserve(await ask(fixture, 'r1'))
     await billing.settle(bill('r1', { completion: 50 }))
 

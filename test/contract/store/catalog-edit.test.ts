@@ -242,11 +242,11 @@ for (const { engine, open } of ENGINES) {
 
     const renamed = await catalog.saveModels([saved(model('m', { newPriceVersion: 'v2', name: 'x' }), 1)], 99, OPERATOR)
     const prices = { ...PRICES, request: 5n }
-    const dearer = await catalog.saveModels([saved(model('m', { newPriceVersion: 'v3', prices }), 2)], 99, OPERATOR)
+    const pricier = await catalog.saveModels([saved(model('m', { newPriceVersion: 'v3', prices }), 2)], 99, OPERATOR)
     const off = { ...saved(model('m', { newPriceVersion: 'v4', prices }), 3), active: false }
     await catalog.saveModels([off], 99, OPERATOR)
 
-    assert.deepEqual([versionOf(renamed), versionOf(dearer)], ['v1', 'v3'])
+    assert.deepEqual([versionOf(renamed), versionOf(pricier)], ['v1', 'v3'])
     assert.deepEqual((await catalog.load()).models, [])
     assert.equal((await catalog.model('m'))?.model.priceVersion, 'v3')
     const kept = await repositories.sql.all("SELECT version FROM price WHERE model_id = 'm' ORDER BY version")

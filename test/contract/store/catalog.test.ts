@@ -53,11 +53,11 @@ for (const { engine, open } of ENGINES) {
     repositories.clock.advance(1000)
 
     const renamed = await provisionOne(model('m', { newPriceVersion: 'v2', name: 'other' }))
-    const dearer = await provisionOne(model('m', { newPriceVersion: 'v3', prices: { ...PRICES, completion: 5n } }))
+    const pricier = await provisionOne(model('m', { newPriceVersion: 'v3', prices: { ...PRICES, completion: 5n } }))
 
-    assert.deepEqual([first?.priceVersion, renamed?.priceVersion, dearer?.priceVersion], ['v1', 'v1', 'v3'])
+    assert.deepEqual([first?.priceVersion, renamed?.priceVersion, pricier?.priceVersion], ['v1', 'v1', 'v3'])
     assert.deepEqual(
-      [renamed?.name, renamed?.createdAt, dearer?.createdAt],
+      [renamed?.name, renamed?.createdAt, pricier?.createdAt],
       ['other', first?.createdAt, first?.createdAt],
     )
     const kept = await repositories.sql.all("SELECT version FROM price WHERE model_id = 'm' ORDER BY version")

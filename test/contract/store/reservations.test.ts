@@ -52,10 +52,10 @@ for (const { engine, make } of GATE_ENGINES) {
     await using fixture = await openFixture(make, 1000n)
     const dead = fixture.store.billing
     await dead.reserve(fixture.ask('r1'))
-    const dearer = { prompt: 3000n, completion: 4000n, cacheRead: 3000n, cacheWrite: 3000n, request: 0n }
-    const own = { model: 'dearer', priceVersion: 'v2', price: priceSnapshot(dearer), cost: 43n }
+    const pricier = { prompt: 3000n, completion: 4000n, cacheRead: 3000n, cacheWrite: 3000n, request: 0n }
+    const own = { model: 'pricier', priceVersion: 'v2', price: priceSnapshot(pricier), cost: 43n }
     await fixture.tamper(
-      `INSERT INTO price (model_id, version, price, created_at) VALUES ('dearer', 'v2', '${own.price}', 1)`,
+      `INSERT INTO price (model_id, version, price, created_at) VALUES ('pricier', 'v2', '${own.price}', 1)`,
     )
     dead.checkpoint({ ...checkpoint('r1', { prompt: 5, completion: 7 }), ...own })
     // Written in the background: a later awaited write is committed with it or after it.

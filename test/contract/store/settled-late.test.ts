@@ -11,9 +11,9 @@ import { type Held, settle } from '../../../src/settle/settle.ts'
 import type { BillingStore } from '../../../src/store/contract/store.ts'
 import { bill, GATE_ENGINES, openFixture, PRICES } from '../../support/billing-stores.ts'
 
-const DEARER = { prompt: 3000n, completion: 4000n, cacheRead: 3000n, cacheWrite: 3000n, request: 5000n }
+const PRICIER = { prompt: 3000n, completion: 4000n, cacheRead: 3000n, cacheWrite: 3000n, request: 5000n }
 const FIRST = modelOf('m', 'v1', PRICES)
-const FALLBACK = modelOf('dearer', 'v2', DEARER)
+const FALLBACK = modelOf('pricier', 'v2', PRICIER)
 // They end in distinct digits, as real ones do: the paused owner still has the row in memory as open.
 const ID = 'row-0001'
 
@@ -29,7 +29,7 @@ for (const { engine, make } of GATE_ENGINES) {
         await using fixture = await openFixture(make, 1000n)
         const { billing, usage } = fixture.store
         await fixture.tamper(
-          `INSERT INTO price (model_id, version, price, created_at) VALUES ('dearer', 'v2', '${priceSnapshot(DEARER)}', 1)`,
+          `INSERT INTO price (model_id, version, price, created_at) VALUES ('pricier', 'v2', '${priceSnapshot(PRICIER)}', 1)`,
         )
         await billing.reserve(fixture.ask(ID))
         const held = heldRow()

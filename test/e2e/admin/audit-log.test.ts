@@ -69,10 +69,10 @@ test('a log that matches the rows passes, as text, compressed and from standard 
 test('a line whose cost differs from its row, or whose row is missing, is reported', async () => {
   const paid = lines().find(line => Number(line.cost) > 0)
   const free = lines().find(line => line.endpoint === 'models' && line.status === 200)
-  const dearer = JSON.stringify({ ...paid, cost: '5' })
+  const pricier = JSON.stringify({ ...paid, cost: '5' })
   const gone = JSON.stringify({ ...free, id: String(free?.id).replace(/.{12}$/, '000000000000') })
   const refused = JSON.stringify({ ...free, id: '019a0000-0000-7000-8000-000000000000', outcome: 'refused' })
-  await writeFile(file('wrong.log'), [dearer, gone, refused].join('\n'))
+  await writeFile(file('wrong.log'), [pricier, gone, refused].join('\n'))
 
   const { code, stdout, json } = await cli(gateway, ['audit', '--json', '--log', file('wrong.log')])
 

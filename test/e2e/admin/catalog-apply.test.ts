@@ -11,14 +11,14 @@ import { standardConfig, standardModel, standardProvider } from '../../support/s
 import { until } from '../../support/until.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-const DEARER = { prompt: '0.000005', completion: '0.00002' }
+const PRICIER = { prompt: '0.000005', completion: '0.00002' }
 
 test('apply reports the differences, changes nothing with --dry-run, and applies all of them at once', async () => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   await gateway.writeConfig({
     providers: [standardProvider(upstream.url), standardProvider(upstream.url, { id: 'third' })],
-    models: [standardModel({ pricing: DEARER }), standardModel({ id: 'test/new' })],
+    models: [standardModel({ pricing: PRICIER }), standardModel({ id: 'test/new' })],
     brand: { key_prefix: 'other_' },
   })
 
@@ -78,7 +78,7 @@ test('SIGHUP does the same, and an invalid file changes nothing either way', asy
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
 
   await t.test('a valid file', async () => {
-    await gateway.writeConfig(standardConfig(upstream.url, { models: [standardModel({ pricing: DEARER })] }))
+    await gateway.writeConfig(standardConfig(upstream.url, { models: [standardModel({ pricing: PRICIER })] }))
     gateway.signal('SIGHUP')
     await until('the file is applied', () => gateway.logs.some(line => /file applied/.test(String(line.msg))))
 

@@ -119,8 +119,8 @@ test('models are listed with prices, found by every name and cached by ETag', as
   await t.test('a new price makes a new version and ETag; a model no longer declared is gone', async () => {
     const before = await list()
     const [, beta, zeta] = entries(before) as [Loose, Loose, Loose]
-    const dearer = { prompt: '2', completion: '0', request: '0.000000000001' }
-    await gateway.writeConfig({ ...config, models: [{ ...plain, pricing: dearer }, standardModel({ id: 'beta' })] })
+    const pricier = { prompt: '2', completion: '0', request: '0.000000000001' }
+    await gateway.writeConfig({ ...config, models: [{ ...plain, pricing: pricier }, standardModel({ id: 'beta' })] })
     await gateway.restart()
 
     const after = await list({ 'if-none-match': String(before.headers.etag) })

@@ -63,11 +63,11 @@ test('a changed factor makes a new price version; unchanged factors do not', asy
   const same = await listed('test/m1')
   await gateway.writeConfig(configOf(upstream.url, { ...FACTORS, markup: '2' }))
   await gateway.restart()
-  const dearer = await listed('test/m1')
+  const pricier = await listed('test/m1')
 
   assert.equal(same.price_version, before.price_version)
-  assert.notEqual(dearer.price_version, before.price_version)
-  assert.equal((dearer.pricing as unknown as Loose).prompt, '0.000003086425')
+  assert.notEqual(pricier.price_version, before.price_version)
+  assert.equal((pricier.pricing as unknown as Loose).prompt, '0.000003086425')
 })
 
 async function listed(id: string): Promise<Loose> {

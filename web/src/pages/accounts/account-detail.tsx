@@ -1,7 +1,7 @@
 // One account: balance, recent spend, ledger, and the actions on it.
-import { Anchor, Button, Group, Loader, SimpleGrid } from '@mantine/core'
+import { Anchor, Button, Group, SimpleGrid } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { IconAdjustments, IconArrowLeft, IconPencil, IconPlus } from '@tabler/icons-react'
+import { IconAdjustments, IconPencil, IconPlus } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { type AccountObject, useAccount } from '../../api/accounts.ts'
@@ -10,7 +10,7 @@ import { BudgetBars } from '../../components/budget-bars.tsx'
 import { Identifier } from '../../components/copy-field.tsx'
 import { Credits } from '../../components/credits.tsx'
 import { DescriptionList } from '../../components/description-list.tsx'
-import { ErrorAlert } from '../../components/error-alert.tsx'
+import { BackLink, PendingPage } from '../../components/detail-page.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
@@ -23,21 +23,9 @@ import { Ledger } from './ledger.tsx'
 
 export default function AccountDetail({ id }: { readonly id: string }): ReactNode {
   const { data: account, error, refetch } = useAccount(id)
-  const back = (
-    <Anchor component={Link} href="/accounts" size="sm">
-      <IconArrowLeft size={14} style={{ verticalAlign: -2 }} aria-hidden /> All accounts
-    </Anchor>
-  )
+  const back = <BackLink href="/accounts">All accounts</BackLink>
   if (account === undefined) {
-    return (
-      <Page title="Account" above={back}>
-        {error === null ? (
-          <Loader size="sm" aria-label="Loading" />
-        ) : (
-          <ErrorAlert error={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    )
+    return <PendingPage title="Account" above={back} error={error} onRetry={() => void refetch()} />
   }
   const { balance } = account
   return (

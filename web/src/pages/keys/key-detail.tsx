@@ -1,7 +1,7 @@
 // One key: limits, details, old secrets in their grace period, and recent spend.
-import { Anchor, Button, Group, Loader, SimpleGrid } from '@mantine/core'
+import { Anchor, Button, Group, SimpleGrid } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { IconArrowLeft, IconPencil, IconRefresh, IconTrash } from '@tabler/icons-react'
+import { IconPencil, IconRefresh, IconTrash } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { type KeyObject, useKey } from '../../api/keys.ts'
@@ -11,7 +11,7 @@ import { BudgetBars } from '../../components/budget-bars.tsx'
 import { Identifier } from '../../components/copy-field.tsx'
 import { Credits } from '../../components/credits.tsx'
 import { DescriptionList } from '../../components/description-list.tsx'
-import { ErrorAlert } from '../../components/error-alert.tsx'
+import { BackLink, PendingPage } from '../../components/detail-page.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
@@ -26,21 +26,9 @@ import { SecretsInGrace } from './secrets-in-grace.tsx'
 
 export default function KeyDetail({ id }: { readonly id: string }): ReactNode {
   const { data: key, error, refetch } = useKey(id)
-  const back = (
-    <Anchor component={Link} href="/keys" size="sm">
-      <IconArrowLeft size={14} style={{ verticalAlign: -2 }} aria-hidden /> All keys
-    </Anchor>
-  )
+  const back = <BackLink href="/keys">All keys</BackLink>
   if (key === undefined) {
-    return (
-      <Page title="Key" above={back}>
-        {error === null ? (
-          <Loader size="sm" aria-label="Loading" />
-        ) : (
-          <ErrorAlert error={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    )
+    return <PendingPage title="Key" above={back} error={error} onRetry={() => void refetch()} />
   }
   return (
     <Page

@@ -1,13 +1,12 @@
 // One request: summary, timeline, cost, attempts and routing decisions.
-import { Anchor, Group, Loader, SimpleGrid } from '@mantine/core'
-import { IconArrowLeft } from '@tabler/icons-react'
+import { Group, Loader, SimpleGrid } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { Link } from 'wouter'
 import { ApiError } from '../../api/call.ts'
 import { type UsageRow, useRequest } from '../../api/usage.ts'
 import { AccountName } from '../../components/account-name.tsx'
 import { Identifier } from '../../components/copy-field.tsx'
 import { DescriptionList } from '../../components/description-list.tsx'
+import { BackLink } from '../../components/detail-page.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { KeyName } from '../../components/key-name.tsx'
 import { Page } from '../../components/page.tsx'
@@ -23,11 +22,7 @@ import { Timeline } from './timeline.tsx'
 
 export default function RequestDetail({ id }: { readonly id: string }): ReactNode {
   const { data: row, error, refetch } = useRequest(id)
-  const back = (
-    <Anchor component={Link} href="/usage" size="sm">
-      <IconArrowLeft size={14} style={{ verticalAlign: -2 }} aria-hidden /> All requests
-    </Anchor>
-  )
+  const back = <BackLink href="/usage">All requests</BackLink>
   if (row === undefined) {
     const isUnknown = error instanceof ApiError && error.status === 404
     return (

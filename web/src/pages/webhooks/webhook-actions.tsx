@@ -1,5 +1,5 @@
 // The actions on a webhook: test, edit, rotate the secret, enable or disable, delete.
-import { Button, Group, Menu, Modal, Stack, Text } from '@mantine/core'
+import { Button, Menu } from '@mantine/core'
 import { IconChevronDown, IconPencil, IconSend } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
@@ -11,8 +11,8 @@ import {
   useUpdateWebhook,
   type WebhookObject,
 } from '../../api/webhooks.ts'
-import { ErrorAlert } from '../../components/error-alert.tsx'
 import { notify, notifyError } from '../../components/notify.tsx'
+import { RotateDialog } from '../../components/rotate-dialog.tsx'
 import { TypedConfirm } from '../../components/typed-confirm.tsx'
 import { duration } from '../../format/numbers.ts'
 import { EditWebhook } from './edit-webhook.tsx'
@@ -88,41 +88,18 @@ function SendTest({ of: webhook }: { readonly of: WebhookObject }): ReactNode {
 type DialogProps = { readonly of: WebhookObject; readonly onClose: () => void }
 
 function RotateSecret({ of: webhook, onClose }: DialogProps): ReactNode {
-  const rotate = useRotateWebhookSecret(webhook.id)
-  const { data: made } = rotate
   return (
-    <Modal
-      opened
+    <RotateDialog
+      title="Rotate secret"
+      titleOfNew="Your new signing secret"
+      errorTitle="The secret was not rotated"
+      rotation={useRotateWebhookSecret(webhook.id)}
       onClose={onClose}
-      size="lg"
-      title={made === undefined ? 'Rotate secret' : 'Your new signing secret'}
-      closeOnClickOutside={made === undefined}
-      closeOnEscape={made === undefined}
+      show={({ secret }) => <NewWebhookSecret secret={secret} onDone={onClose} />}
     >
-      {made !== undefined ? (
-        <NewWebhookSecret secret={made.secret} onDone={onClose} />
-      ) : (
-        <Stack gap="sm">
-          <Text size="sm">
-            Creates a new secret and shows it once. For 24 hours deliveries are signed with both, so that the receiver
-            can switch over at any time.
-          </Text>
-          {rotate.error !== null && <ErrorAlert error={rotate.error} title="The secret was not rotated" />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button
-              loading={rotate.isPending}
-              onClick={() => !rotate.isPending && rotate.mutate(undefined)}
-              data-autofocus
-            >
-              Create new secret
-            </Button>
-          </Group>
-        </Stack>
-      )}
-    </Modal>
+      Creates a new secret and shows it once. For 24 hours deliveries are signed with both, so that the receiver can
+      switch over at any time.
+    </RotateDialog>
   )
 }
 

@@ -1,13 +1,12 @@
 // One webhook: its settings, whether it fails, its deliveries, and the actions on it.
-import { Alert, Anchor, Loader, Text } from '@mantine/core'
-import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react'
+import { Alert, Text } from '@mantine/core'
+import { IconAlertTriangle } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { Link } from 'wouter'
 import { useWebhook, type WebhookObject } from '../../api/webhooks.ts'
 import { AccountName } from '../../components/account-name.tsx'
 import { Identifier } from '../../components/copy-field.tsx'
 import { DescriptionList } from '../../components/description-list.tsx'
-import { ErrorAlert } from '../../components/error-alert.tsx'
+import { BackLink, PendingPage } from '../../components/detail-page.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { Ago, Timestamp } from '../../components/timestamp.tsx'
@@ -17,21 +16,9 @@ import { hostOf, WebhookState } from './webhook-state.tsx'
 
 export default function WebhookDetail({ id }: { readonly id: string }): ReactNode {
   const { data: webhook, error, refetch } = useWebhook(id)
-  const back = (
-    <Anchor component={Link} href="/webhooks" size="sm">
-      <IconArrowLeft size={14} style={{ verticalAlign: -2 }} aria-hidden /> All webhooks
-    </Anchor>
-  )
+  const back = <BackLink href="/webhooks">All webhooks</BackLink>
   if (webhook === undefined) {
-    return (
-      <Page title="Webhook" above={back}>
-        {error === null ? (
-          <Loader size="sm" aria-label="Loading" />
-        ) : (
-          <ErrorAlert error={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    )
+    return <PendingPage title="Webhook" above={back} error={error} onRetry={() => void refetch()} />
   }
   return (
     <Page
