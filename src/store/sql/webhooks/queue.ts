@@ -28,6 +28,8 @@ import { tidyWebhooks } from './tidy.ts'
 const LEASED_ELSEWHERE_MS = 500
 // No endpoint is left alone for longer, whatever it asks for.
 const RETRY_MS_MAX = 3_600_000
+// Time alone disables no endpoint: a clock may jump by days.
+const GIVE_UP_ATTEMPTS_MIN = 10
 
 export function sqlWebhookQueue(sql: Sql): WebhookQueue {
   return {
@@ -133,7 +135,7 @@ async function book(tx: Tx, report: DeliveryReport): Promise<readonly WaitingDel
     id,
     attempts.filter(({ error }) => error === null),
   )
-  if (failed !== undefined) await bookFailed(tx, id, failed)
+  const tries = failed === undefined ? 0 : await bookFailed(tx, id, failed)
   if (row === undefined) return []
   if (int(row.version) !== version) {
     await tx.run(`${RELEASE} WHERE id = $1`, [id])
@@ -142,7 +144,7 @@ async function book(tx: Tx, report: DeliveryReport): Promise<readonly WaitingDel
   if (failed !== undefined) {
     // Those before it were accepted: it has been failing only from now on.
     const since = attempts.length > 1 ? tx.now() : (intOrNull(row.failing_since) ?? tx.now())
-    await bookFailure(tx, readWebhook(row), failed, since, report)
+    await bookFailure(tx, readWebhook(row), { deliveryId: failed.deliveryId, tries, since }, report)
     return []
   }
   if (attempts.length > 0 && (row.failing_since !== null || row.retry_at !== null))
@@ -171,22 +173,25 @@ async function bookDelivered(tx: Tx, webhookId: string, delivered: readonly Atte
   })
 }
 
-async function bookFailed(tx: Tx, webhookId: string, { deliveryId, responseStatus, error, durationMs }: Attempt) {
-  await tx.run(
+// Returns how often it has been tried.
+async function bookFailed(tx: Tx, webhookId: string, attempt: Attempt): Promise<number> {
+  const { deliveryId, responseStatus, error, durationMs } = attempt
+  const row = await tx.get(
     `UPDATE webhook_delivery SET attempts = attempts + 1, response_status = $1, error = $2, attempted_at = $3,
-       duration_ms = $4 WHERE id = $5 AND webhook_id = $6 AND status = 'pending'`,
+       duration_ms = $4 WHERE id = $5 AND webhook_id = $6 AND status = 'pending' RETURNING attempts`,
     [responseStatus, error, tx.now(), durationMs, deliveryId, webhookId],
   )
+  return row === undefined ? 0 : int(row.attempts)
 }
 
 async function bookFailure(
   tx: Tx,
   webhook: Webhook,
-  { deliveryId }: Attempt,
-  since: number,
+  { deliveryId, tries, since }: { readonly deliveryId: string; readonly tries: number; readonly since: number },
   { retryInMs, giveUpAfterMs, isGone }: DeliveryReport,
 ): Promise<void> {
-  if (isGone || tx.now() - since >= giveUpAfterMs) {
+  const hasFailedLong = tx.now() - since >= giveUpAfterMs && tries >= GIVE_UP_ATTEMPTS_MIN
+  if (isGone || hasFailedLong) {
     const ends = [tx.now(), deliveryId]
     await tx.run(
       `UPDATE webhook_delivery SET status = 'failed', finished_at = $1 WHERE id = $2 AND status = 'pending'`,
