@@ -80,13 +80,10 @@ function oneAtATime(sql: Sql): Sql {
     return turn
   }
   return {
+    ...sql,
     all: (text, params) => queued(() => sql.all(text, params)),
     get: (text, params) => queued(() => sql.get(text, params)),
     run: (text, params) => queued(() => sql.run(text, params)),
     transaction: (work, alone) => queued(() => sql.transaction(work, alone)),
-    now: sql.now,
-    keyRows: sql.keyRows,
-    jsonCast: sql.jsonCast,
-    jsonItems: sql.jsonItems,
   }
 }

@@ -66,6 +66,7 @@ const DIALECT = {
   keyRows: 'column',
   jsonCast: '::json',
   jsonItems: (list: string) => `json_array_elements(${list}::json) AS item(value)`,
+  jsonPairs: (object: string) => `json_each_text(${object}::json) AS pair`,
 } as const
 
 export async function openPostgresSql(options: PostgresSqlOptions): Promise<PostgresSql> {

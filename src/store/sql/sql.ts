@@ -20,6 +20,8 @@ export type Sql = {
   readonly jsonCast: '' | '::json'
   // The items of a JSON list as a table `item` with the column `value`.
   jsonItems(list: string): string
+  // The members of a JSON object as a table `pair` with the columns `key` and `value`, for a join.
+  jsonPairs(object: string): string
 }
 
 export type Tx = Omit<Sql, 'transaction'>

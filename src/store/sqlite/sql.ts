@@ -10,6 +10,7 @@ const DIALECT = {
   keyRows: 'view',
   jsonCast: '',
   jsonItems: (list: string) => `json_each(${list}) AS item`,
+  jsonPairs: (object: string) => `json_each(${object}) AS pair`,
 } as const
 
 export function sqliteSql(path: string, clock: Clock, options: { readonly readOnly?: boolean } = {}): SqliteSql {

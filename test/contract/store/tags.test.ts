@@ -96,6 +96,34 @@ for (const { engine, open } of ENGINES) {
   })
 }
 
+for (const { engine, open } of ENGINES) {
+  test(`${engine}: a tag with a new value in every request hides only itself`, async () => {
+    await using repositories = await openRepositories(open, manualClock(AT + 2 * HOUR_MS))
+    const teams = ['ads', 'search', 'shop']
+    for (let i = 0; i < 300; i++) {
+      const few = { env: 'prod', ...(i % 10 === 0 ? {} : { team: teams[i % 3] as string }) }
+      // Names that few requests have do not displace the others.
+      const many = { [`name-${i}`]: 'x', run: `value ${i}`, user: `${i % 90}` }
+      await addRow(repositories, AT + i, { cost: 1n, tags: writeTags({ ...few, ...many }) })
+    }
+    const rows = await reports(repositories)
+    await rollAll(repositories)
+    const sums = await reports(repositories)
+
+    assert.deepEqual(sums.team, [
+      [OTHER_VALUES, 30, 30n],
+      ['ads', 90, 90n],
+      ['search', 90, 90n],
+      ['shop', 90, 90n],
+    ])
+    assert.deepEqual(sums.env, [['prod', 300, 300n]])
+    assert.deepEqual(sums.run, [[OTHER_VALUES, 300, 300n]])
+    assert.deepEqual([rows.env, rows.run, rows.search], [sums.env, sums.run, sums.search])
+    const entries = await repositories.sql.all('SELECT tags FROM usage_hour')
+    assert.ok(entries.length <= TAG_SETS_MAX, `${entries.length} entries`)
+  })
+}
+
 for (const { engine, make } of GATE_ENGINES) {
   test(`${engine}: the audit recounts sums with tags, also shared entries`, async () => {
     await using fixture = await openFixture(make, 1_000_000_000n)
@@ -105,10 +133,12 @@ for (const { engine, make } of GATE_ENGINES) {
       await fixture.store.billing.reserve({ ...ask, facts: { ...ask.facts, tags: writeTags(tags) } })
       await fixture.store.billing.settle(bill(requestId, { prompt: 3, completion: 1 }))
     }
-    for (let i = 0; i <= TAG_SETS_MAX; i++) await settleWith(AT + i, { run: `${i}`, stage: 'x', team: 'search' })
+    for (let i = 0; i <= TAG_SETS_MAX; i++)
+      await settleWith(AT + i, { run: `${i}`, stage: 'x', team: 'search', zone: `${i % 3}` })
     for (let i = 0; i < 3; i++) await settleWith(AT + HOUR_MS + i, { run: `${i}` })
     await rollUpAll(fixture.store)
     const groups = await fixture.store.usage.summary({}, 'tag:team')
+    const zones = await fixture.store.usage.summary({}, 'tag:zone')
 
     // The times of these requests are not those of the day that counts them.
     const isBroken = async (statement: string) => (await fixture.plant(statement)).includes('sums')
@@ -120,6 +150,7 @@ for (const { engine, make } of GATE_ENGINES) {
         ['', 3],
       ],
     )
+    assert.deepEqual(zones.map(({ group }) => group).sort(), ['', '0', '1', '2'])
     // A late row of that hour, without a tag that all others have.
     await settleWith(AT + 500, { run: 'late', team: 'search' })
     await rollUpAll(fixture.store)
@@ -153,6 +184,7 @@ async function reports({ usage }: Repositories) {
   return {
     team: await by('tag:team'),
     run: await by('tag:run'),
+    env: await by('tag:env'),
     number: await by('tag:1'),
     search: search.map(({ group, requests, cost }) => [group, requests, cost]),
     listed: (await usage.list({ limit: 99, tags: [['team', 'search']] })).data.length,

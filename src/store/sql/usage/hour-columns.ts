@@ -47,6 +47,8 @@ export const ROW_SUMMANDS: Readonly<Record<SumColumn, string>> = {
   cost_without_upstream_cost: `CASE WHEN ${WITHOUT_UPSTREAM_COST} THEN cost ELSE 0 END`,
 }
 
+export const SUMMED_ROWS: readonly string[] = SUM_COLUMNS.map(name => `SUM(${ROW_SUMMANDS[name]}) AS ${name}`)
+
 export const ERROR_OUTCOMES = `('refused', 'upstream_failed', 'upstream_broke')`
 
 export const BILLED = `endpoint IN (${BILLED_ENDPOINTS.map(name => `'${name}'`).join(', ')})`

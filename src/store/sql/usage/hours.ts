@@ -12,13 +12,13 @@ import {
   type Pending,
   ROW_DIMENSIONS,
   ROW_MS,
-  ROW_SUMMANDS,
   readPending,
   SUM_COLUMNS,
+  SUMMED_ROWS,
   TIMED,
 } from './hour-columns.ts'
 import { sqlTotals } from './hour-totals.ts'
-import { crowdedKeys, OTHER_TAGS, sharedTags, withOthers } from './tag-sums.ts'
+import { keptTagsByKey, sumsByKeptTags } from './tag-sums.ts'
 
 export type Sums = { readonly rows: readonly Row[]; readonly durations: Durations }
 
@@ -70,23 +70,23 @@ function hourMethods(sql: Sql) {
     },
 
     async sums(hour: number): Promise<Sums> {
+      const [from, to] = [hour * HOUR_MS, (hour + 1) * HOUR_MS]
+      const kept = await keptTagsByKey(from, to, sql)
       const rows = conditions()
-      addTimeRange(rows, hour * HOUR_MS, (hour + 1) * HOUR_MS)
-      const shared = await sharedTags(hour * HOUR_MS, (hour + 1) * HOUR_MS, sql)
-      const isCrowded = shared.size === 0 ? 'false' : `key_id IN (${crowdedKeys(rows.where())})`
-      const tags = `CASE WHEN tags IS NOT NULL AND ${isCrowded} THEN '${OTHER_TAGS}' ELSE ${ROW_DIMENSIONS.tags} END`
-      const dimensions = DIMENSIONS.map(name => `${name === 'tags' ? tags : ROW_DIMENSIONS[name]} AS ${name}`)
-      const sums = SUM_COLUMNS.map(name => `SUM(${ROW_SUMMANDS[name]}) AS ${name}`)
+      addTimeRange(rows, from, to)
+      const durations = await durationsOf(sql, rows.where(), rows.params)
+      if (kept.size > 0) {
+        const keys = sql.jsonItems(rows.param(JSON.stringify([...kept.keys()].map(keyId => [keyId]))))
+        rows.add(`(tags IS NULL OR key_id NOT IN (SELECT item.value ->> 0 FROM ${keys}))`)
+      }
+      const dimensions = DIMENSIONS.map(name => `${ROW_DIMENSIONS[name]} AS ${name}`)
       const found = await sql.all(
-        `SELECT ${[...dimensions, ...sums].join(', ')} FROM usage ${rows.where()} GROUP BY ${DIMENSIONS.map((_, i) => i + 1)}`,
+        `SELECT ${[...dimensions, ...SUMMED_ROWS].join(', ')} FROM usage ${rows.where()}
+         GROUP BY ${DIMENSIONS.map((_, i) => i + 1)}`,
         rows.params,
       )
-      return {
-        rows: found.map(row =>
-          row.tags === OTHER_TAGS ? { ...row, tags: shared.get(text(row.key_id)) ?? withOthers({}) } : row,
-        ),
-        durations: await durationsOf(sql, rows.where(), rows.params),
-      }
+      const crowded = kept.size === 0 ? [] : await sumsByKeptTags(from, to, kept, sql)
+      return { rows: [...found, ...crowded], durations }
     },
 
     async write({ at, mark }: Pending, sums: Sums): Promise<boolean> {
