@@ -72,12 +72,18 @@ export type Visit = {
 }
 
 // A fresh profile, at the login page.
-export async function visit(browser: Browser, url: string, screen: Screen = 'desktop'): Promise<Visit> {
+export async function visit(
+  browser: Browser,
+  url: string,
+  screen: Screen = 'desktop',
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
   const context = await browser.newContext({
     ...SCREENS[screen],
     colorScheme: 'light',
     reducedMotion: 'reduce',
     locale: 'en-US',
+    ...options,
   })
   const page = await context.newPage()
   const complaints: string[] = []

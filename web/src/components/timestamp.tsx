@@ -1,16 +1,9 @@
-// Timestamps in local time, with UTC in the tooltip, and relative times that stay current.
+// Timestamps in the chosen time zone, with that zone and UTC in the tooltip, and relative times that stay current.
 import { type ReactNode, useSyncExternalStore } from 'react'
 import { serverNow } from '../api/connection.ts'
 import { ago } from '../format/numbers.ts'
-
-const SHORT = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-})
-const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+import { formatTime, offsetName } from '../format/time.ts'
+import { useZone } from './zone.ts'
 
 // The short form leaves out the year, for long lists.
 export function Timestamp({
@@ -20,24 +13,21 @@ export function Timestamp({
   readonly at: string | null
   readonly isShort?: boolean
 }): ReactNode {
+  const zone = useZone()
   if (at === null) return <>–</>
   return (
-    <time dateTime={at} title={utcOf(at)} className="number" style={{ whiteSpace: 'nowrap' }}>
-      {(isShort ? SHORT : FULL).format(new Date(at))}
+    <time dateTime={at} title={inBoth(at, zone)} className="number" style={{ whiteSpace: 'nowrap' }}>
+      {formatTime(at, isShort ? 'short' : 'full', zone)}
     </time>
   )
 }
 
 export function Ago({ at, never = 'never' }: { readonly at: string | null; readonly never?: string }): ReactNode {
   const now = useNow()
+  const zone = useZone()
   if (at === null) return <>{never}</>
   return (
-    <time
-      dateTime={at}
-      title={`${FULL.format(new Date(at))} local\n${utcOf(at)}`}
-      className="number"
-      style={{ whiteSpace: 'nowrap' }}
-    >
+    <time dateTime={at} title={inBoth(at, zone)} className="number" style={{ whiteSpace: 'nowrap' }}>
       {ago(now - Date.parse(at))}
     </time>
   )
@@ -48,8 +38,10 @@ export function useNow(): number {
   return useSyncExternalStore(listen, wholeSecond)
 }
 
-function utcOf(at: string): string {
-  return `${at.replace('T', ' ').replace(/Z$/, '')} UTC`
+function inBoth(at: string, zone: string): string {
+  const utc = `${at.replace('T', ' ').replace(/Z$/, '')} UTC`
+  const name = offsetName(Date.parse(at), zone)
+  return name === 'UTC' ? utc : `${formatTime(at, 'full', zone)} ${name}\n${utc}`
 }
 
 let timer: ReturnType<typeof setInterval> | undefined

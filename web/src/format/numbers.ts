@@ -34,6 +34,11 @@ export function duration(ms: number | null): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`
 }
 
+// For axis labels, whose values are round.
+export function axisDuration(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${Number((ms / 1000).toPrecision(3))} s`
+}
+
 // Formats 59:07. The clock ticks in whole seconds, so the time left is never less than shown.
 export function countdown(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))

@@ -1,7 +1,7 @@
 // The frame around every page: navigation, user menu and connection status.
 import { ActionIcon, AppShell, Burger, Group, Menu, NavLink, Text, Tooltip } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { IconLogout, IconUserCircle } from '@tabler/icons-react'
+import { IconClock, IconLogout, IconUserCircle } from '@tabler/icons-react'
 import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { signOut } from '../api/session.ts'
@@ -12,6 +12,7 @@ import { ConnectionBar } from './connection-bar.tsx'
 import { FindRequest } from './find-request.tsx'
 import { PAGES } from './pages.ts'
 import { SchemeSwitch } from './scheme-switch.tsx'
+import { useZoneSwitch, ZoneSwitch } from './zone-switch.tsx'
 
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
   const [isOpen, menu] = useDisclosure(false)
@@ -39,6 +40,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
           </Group>
           <Group gap="xs" wrap="nowrap">
             <FindRequest />
+            <ZoneSwitch />
             <SchemeSwitch />
             <UserMenu />
           </Group>
@@ -72,6 +74,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
 
 function UserMenu(): ReactNode {
   const { operator } = useSession()
+  const zone = useZoneSwitch()
   return (
     <Menu position="bottom-end" width={220}>
       <Menu.Target>
@@ -85,6 +88,9 @@ function UserMenu(): ReactNode {
         <Menu.Label className="break">
           {operator.name} · {operator.role === 'admin' ? 'admin (full access)' : 'viewer (read-only)'}
         </Menu.Label>
+        <Menu.Item leftSection={<IconClock size={16} />} closeMenuOnClick={false} onClick={zone.change}>
+          {zone.label}
+        </Menu.Item>
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void signOut().catch(notifyError)}>
           Sign out
         </Menu.Item>

@@ -1,12 +1,14 @@
 // The charts of the overview: requests, spend, tokens, errors and latency.
-import { AreaChart, BarChart, LineChart } from '@mantine/charts'
 import { SimpleGrid, Stack } from '@mantine/core'
 import { type ReactNode, useMemo } from 'react'
 import type { Overview } from '../../api/overview.ts'
-import { CHART, ChartPanel, type Figure, pointTooltip } from '../../components/chart.tsx'
+import { ChartPanel, type Figure } from '../../components/chart.tsx'
+import { pointLabel } from '../../components/chart-axes.ts'
+import { Legend } from '../../components/legend.tsx'
+import { TimeChart } from '../../components/time-chart.tsx'
 import { axisAmount, groupDecimal } from '../../format/decimals.ts'
-import { axisPercent, count, duration, percent, share, shortCount } from '../../format/numbers.ts'
-import { seriesOf, timeWriter } from './series.ts'
+import { axisDuration, axisPercent, count, duration, percent, share, shortCount } from '../../format/numbers.ts'
+import { seriesOf } from './series.ts'
 
 const REQUESTS: readonly Figure[] = [
   { name: 'served', label: 'Successful', color: 'indigo.5', write: p => count(Number(p.served)) },
@@ -27,22 +29,14 @@ const LATENCY: readonly Figure[] = [
   { name: 'p95', label: 'p95', color: 'orange.6', write: p => writeMs(p.p95) },
 ]
 
-// Without a dot, a point without neighbours would be invisible.
-const DOT = { r: 2, strokeWidth: 1 } as const
+export type ChartsProps = { readonly of: Overview; readonly zone: string; readonly onZoom: ZoomTo }
+export type ZoomTo = (first: string, last: string) => void
 
-export function Charts({ of }: { readonly of: Overview }): ReactNode {
+export function Charts({ of, zone, onZoom }: ChartsProps): ReactNode {
   const points = useMemo(() => seriesOf(of), [of])
-  const timeOf = timeWriter(of)
-  const { totals } = of
-  const shared = (figures: readonly Figure[]) => ({
-    ...CHART,
-    data: [...points] as Record<string, unknown>[],
-    series: figures.map(({ name, label, color }) => ({ name, label, color })),
-    xAxisProps: { tickFormatter: timeOf, minTickGap: 28 },
-    tooltipProps: { content: pointTooltip(figures, timeOf) },
-  })
-  const still = { isAnimationActive: false } as const
-  const base = { points, timeOf }
+  const { totals, step } = of
+  const base = { points, timeOf: (at: string) => pointLabel(at, step, zone) }
+  const chart = { points, step, zone, onZoom }
 
   return (
     <Stack gap="md">
@@ -54,13 +48,7 @@ export function Charts({ of }: { readonly of: Overview }): ReactNode {
           total={<Legend of={REQUESTS} />}
           summary={`${count(totals.requests)} in total, ${count(totals.errors)} errors.`}
         >
-          <BarChart
-            {...shared(REQUESTS)}
-            type="stacked"
-            valueFormatter={shortCount}
-            barProps={still}
-            yAxisProps={{ allowDecimals: false, width: 44 }}
-          />
+          <TimeChart {...chart} kind="bars" figures={REQUESTS} isStacked axis={COUNTS} axisLabel={shortCount} />
         </ChartPanel>
         <ChartPanel
           {...base}
@@ -69,7 +57,7 @@ export function Charts({ of }: { readonly of: Overview }): ReactNode {
           total="Credits"
           summary={`${groupDecimal(totals.cost)} credits in total.`}
         >
-          <BarChart {...shared(SPEND)} valueFormatter={axisAmount} barProps={still} yAxisProps={{ width: 72 }} />
+          <TimeChart {...chart} kind="bars" figures={SPEND} axisLabel={axisAmount} axisWidth={72} />
         </ChartPanel>
         <ChartPanel
           {...base}
@@ -78,15 +66,7 @@ export function Charts({ of }: { readonly of: Overview }): ReactNode {
           total={<Legend of={TOKENS} />}
           summary={`${count(totals.prompt_tokens)} prompt tokens, ${count(totals.completion_tokens)} completion tokens.`}
         >
-          <AreaChart
-            {...shared(TOKENS)}
-            type="stacked"
-            curveType="linear"
-            withDots={false}
-            valueFormatter={shortCount}
-            areaProps={still}
-            yAxisProps={{ width: 48 }}
-          />
+          <TimeChart {...chart} kind="area" figures={TOKENS} isStacked axis={COUNTS} axisLabel={shortCount} />
         </ChartPanel>
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
@@ -97,15 +77,7 @@ export function Charts({ of }: { readonly of: Overview }): ReactNode {
           total="Share of chat requests that failed"
           summary={`${share(totals.errors, totals.requests)} in this range.`}
         >
-          <LineChart
-            {...shared(RATE)}
-            curveType="linear"
-            dotProps={DOT}
-            connectNulls={false}
-            valueFormatter={axisPercent}
-            lineProps={still}
-            yAxisProps={{ width: 60, domain: [0, 'auto'] }}
-          />
+          <TimeChart {...chart} kind="lines" figures={RATE} axis={RATES} axisLabel={axisPercent} />
         </ChartPanel>
         <ChartPanel
           {...base}
@@ -114,39 +86,17 @@ export function Charts({ of }: { readonly of: Overview }): ReactNode {
           total={<Legend of={LATENCY} />}
           summary={`Median ${duration(totals.p50_ms)}, 95th percentile ${duration(totals.p95_ms)}.`}
         >
-          <LineChart
-            {...shared(LATENCY)}
-            curveType="linear"
-            dotProps={DOT}
-            connectNulls={false}
-            valueFormatter={value => duration(value)}
-            lineProps={still}
-            yAxisProps={{ width: 60 }}
-          />
+          <TimeChart {...chart} kind="lines" figures={LATENCY} axis={MILLISECONDS} axisLabel={axisDuration} />
         </ChartPanel>
       </SimpleGrid>
     </Stack>
   )
 }
 
-function Legend({ of }: { readonly of: readonly Figure[] }): ReactNode {
-  return of.map(({ name, label, color }) => (
-    <span key={name} style={{ marginRight: 12 }}>
-      <span
-        aria-hidden
-        style={{
-          display: 'inline-block',
-          width: 8,
-          height: 8,
-          borderRadius: 8,
-          marginRight: 5,
-          background: `var(--mantine-color-${color.replace('.', '-')})`,
-        }}
-      />
-      {label}
-    </span>
-  ))
-}
+const COUNTS = { isWhole: true } as const
+const MILLISECONDS = { isWhole: true, least: 10 } as const
+// A few errors in many requests stay at the bottom.
+const RATES = { least: 0.05 } as const
 
 function writeMs(value: string | number | null | undefined): string {
   return duration(typeof value === 'number' ? value : null)

@@ -1,35 +1,32 @@
 // The overview page: totals and charts of a time range, top spenders, provider health and low balances.
-import { SegmentedControl, SimpleGrid } from '@mantine/core'
+import { SimpleGrid } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { RANGES, useOverview } from '../../api/overview.ts'
+import { useOverview } from '../../api/overview.ts'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { Page } from '../../components/page.tsx'
 import { useParams } from '../../components/search-params.ts'
+import { useZone } from '../../components/zone.ts'
+import { UTC } from '../../format/time.ts'
 import { Charts } from './charts.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { LowBalances } from './low-balances.tsx'
 import { ProviderHealth } from './provider-health.tsx'
+import { RangePicker } from './range-picker.tsx'
+import { endOf } from './series.ts'
 import { TopSpenders } from './top-spenders.tsx'
 import { Totals } from './totals.tsx'
+import { ZoneNote } from './zone-note.tsx'
 
 export default function Overview(): ReactNode {
   const [params, setParams] = useParams()
-  const range = RANGES.find(({ id }) => id === params.get('range')) ?? RANGES[0]
-  const { data, error, refetch } = useOverview(range)
+  const zone = useZone()
+  const { data, error, refetch } = useOverview(params, zone)
 
   return (
     <Page
       title="Overview"
       about="Chat traffic, updated live."
-      actions={
-        <SegmentedControl
-          aria-label="Range"
-          size="xs"
-          data={RANGES.map(({ id, label }) => ({ value: id, label }))}
-          value={range.id}
-          onChange={id => setParams({ range: id === RANGES[0].id ? '' : id })}
-        />
-      }
+      actions={<RangePicker params={params} onChange={setParams} />}
     >
       {error !== null && (
         <ErrorAlert error={error} title="The overview could not be loaded" onRetry={() => void refetch()} />
@@ -39,7 +36,12 @@ export default function Overview(): ReactNode {
           <LowBalances of={data.low_balances} />
           {data.totals.requests === 0 && <FirstSteps />}
           <Totals of={data.totals} />
-          <Charts of={data} />
+          <ZoneNote step={data.step} zone={data.step === 'day' ? UTC : zone} />
+          <Charts
+            of={data}
+            zone={data.step === 'day' ? UTC : zone}
+            onZoom={(first, last) => setParams({ range: '', from: first, to: endOf(last, data) })}
+          />
           <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
             <TopSpenders of={data.top} total={data.totals} />
             <ProviderHealth />

@@ -1,22 +1,33 @@
-// A chart of the daily spend of a key or an account over the last 30 days.
-import { BarChart } from '@mantine/charts'
+// A chart of the daily spend of a key or an account over the last 30 days, by UTC day.
 import { Text } from '@mantine/core'
 import { type ReactNode, useMemo } from 'react'
 import { type UsageFilter, useSummary } from '../../api/usage.ts'
-import { CHART, type Figure, type Point, pointTooltip } from '../../components/chart.tsx'
+import type { Figure, Point } from '../../components/chart.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
+import { TimeChart } from '../../components/time-chart.tsx'
+import { useZone } from '../../components/zone.ts'
 import { axisAmount, chartHeight, groupDecimal } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
+import { UTC } from '../../format/time.ts'
 
 const DAY_MS = 86_400_000
 const DAYS = 30
 
-const FIGURES: readonly Figure[] = [
-  { name: 'height', label: 'Credits', color: 'indigo.6', write: point => groupDecimal(String(point.cost)) },
-  { name: 'requests', label: 'Requests', color: 'gray.5', write: point => count(Number(point.requests)) },
-]
+const CREDITS: Figure = {
+  name: 'height',
+  label: 'Credits',
+  color: 'indigo.6',
+  write: point => groupDecimal(String(point.cost)),
+}
+const REQUESTS: Figure = {
+  name: 'requests',
+  label: 'Requests',
+  color: 'gray.5',
+  write: point => count(Number(point.requests)),
+}
 
 export function SpendByDay({ filter }: { readonly filter: UsageFilter }): ReactNode {
+  const zone = useZone()
   const today = Math.floor(Date.now() / DAY_MS)
   const from = new Date((today - DAYS + 1) * DAY_MS).toISOString()
   const { data, error } = useSummary('day', { ...filter, from })
@@ -32,17 +43,22 @@ export function SpendByDay({ filter }: { readonly filter: UsageFilter }): ReactN
   }
   return (
     <div role="img" aria-label={`Credits spent per day; ${count(requests)} requests in 30 days.`}>
-      <BarChart
-        {...CHART}
+      <TimeChart
+        kind="bars"
         h={160}
-        data={points as Point[]}
-        series={[{ name: 'height', label: 'Credits', color: 'indigo.6' }]}
-        valueFormatter={axisAmount}
-        yAxisProps={{ width: 76 }}
-        xAxisProps={{ tickFormatter: dayOf, minTickGap: 24 }}
-        tooltipProps={{ content: pointTooltip(FIGURES, dayOf) }}
-        barProps={{ isAnimationActive: false, radius: [2, 2, 0, 0] }}
+        points={points}
+        figures={[CREDITS]}
+        more={[REQUESTS]}
+        step="day"
+        zone={UTC}
+        axisLabel={axisAmount}
+        axisWidth={76}
       />
+      {zone !== UTC && (
+        <Text size="xs" c="dimmed" ta="right">
+          UTC days
+        </Text>
+      )}
     </div>
   )
 }
@@ -57,10 +73,4 @@ function fill(days: readonly Day[], today: number): readonly Point[] {
     const { requests = 0, cost = '0' } = known.get(at) ?? {}
     return { at, requests, cost, height: chartHeight(cost) }
   })
-}
-
-const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' })
-
-function dayOf(at: string): string {
-  return DAY.format(new Date(at))
 }

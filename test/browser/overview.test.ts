@@ -1,0 +1,78 @@
+// The charts of the overview in a browser: every gridline has its label, times are those of the chosen zone, and a click zooms in.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { hasBrowser, openBrowser, visit } from '../support/browser.ts'
+import { startGateway } from '../support/gateway.ts'
+
+test('charts have honest axes in the chosen time zone', { skip: !hasBrowser() }, async t => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const { secret } = await gateway.createKey({ name: 'charts' })
+  await gateway.chat({ model: 'demo/echo' }, { key: secret })
+  await gateway.chat({ model: 'no/such' }, { key: secret })
+  const { page, signIn, open } = await visit(browser, gateway.url, 'desktop', { timezoneId: 'Asia/Kolkata' })
+  await signIn(gateway.adminToken)
+
+  await t.test('every horizontal gridline has a label at its height', async () => {
+    await page.locator('.recharts-surface').first().waitFor()
+
+    for (const chart of await page.locator('.recharts-wrapper').all()) {
+      const lines = await chart.locator('.recharts-cartesian-grid-horizontal line').evaluateAll(middles)
+      const labels = await chart
+        .locator('.recharts-yAxis-tick-labels .recharts-cartesian-axis-tick-value')
+        .evaluateAll(middles)
+      assert.ok(lines.length >= 2, 'an axis has at least two lines')
+      assert.equal(labels.length, lines.length)
+      const apart = lines
+        .toSorted((a, b) => a - b)
+        .map((y, i) => Math.abs(y - (labels.toSorted((a, b) => a - b)[i] ?? 0)))
+      assert.ok(Math.max(...apart) < 3, `labels are ${apart} pixels from their lines`)
+    }
+  })
+
+  await t.test('the zone is stated, switched and remembered', async () => {
+    await page
+      .getByText(/Times in UTC\+5:30 \(Asia\/(Kolkata|Calcutta)\)/)
+      .first()
+      .waitFor()
+    assert.match(await hourLabels(page), /:30/)
+
+    await page.getByRole('button', { name: /Switch to UTC/ }).click()
+    await page.getByText('Times in UTC.').first().waitFor()
+    assert.doesNotMatch(await hourLabels(page), /:30/)
+
+    await page.reload()
+    await page.getByText('Times in UTC.').first().waitFor()
+    await open('/usage')
+    await page.getByRole('button', { name: /Switch to UTC\+5:30/ }).waitFor()
+  })
+
+  await t.test('a click on a chart zooms into that time, and a range ends the zoom', async () => {
+    await open('/overview?range=7d')
+    await page.locator('.recharts-surface').first().waitFor()
+
+    await page
+      .locator('.recharts-wrapper')
+      .first()
+      .click({ position: { x: 200, y: 80 } })
+    await page.waitForURL(/from=.*to=/)
+    const { searchParams } = new URL(page.url())
+    assert.equal(Date.parse(searchParams.get('to') ?? '') - Date.parse(searchParams.get('from') ?? ''), 3_600_000)
+
+    await page.getByLabel('Range').first().click()
+    await page.getByRole('option', { name: 'This month' }).click()
+    await page.waitForURL(/range=month$/)
+  })
+})
+
+type Box = { getBoundingClientRect(): { readonly top: number; readonly bottom: number } }
+
+function middles(elements: readonly Box[]): number[] {
+  return elements.map(element => element.getBoundingClientRect()).map(({ top, bottom }) => (top + bottom) / 2)
+}
+
+async function hourLabels(page: Page): Promise<string> {
+  const labels = page.locator('.recharts-xAxis-tick-labels .recharts-cartesian-axis-tick-value')
+  return (await labels.allTextContents()).join(' ')
+}
