@@ -10,6 +10,7 @@ import {
   type Timeouts,
 } from '../domain/catalog.ts'
 import {
+  isOnVertex,
   isSdkKind,
   isVendorAddress,
   PRESETS,
@@ -116,7 +117,8 @@ function sdkWire(input: ProviderInput, kind: SdkKind, isRaw: boolean): Wire {
   const baseUrl = normalUrl(addressOf(kind, input, settings) ?? '', isRaw)
   return {
     baseUrl,
-    remoteMedia: input.remote_media ?? usuallyFetches(kind, baseUrl, true),
+    // On Vertex, Anthropic's models fetch nothing.
+    remoteMedia: input.remote_media ?? usuallyFetches(kind, baseUrl, !isOnVertex({ kind, settings })),
     quirks: quirksOf(input, NO_QUIRKS),
     settings,
     passthrough: input.passthrough ?? SDK_PRESETS[kind].passthrough,

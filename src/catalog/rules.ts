@@ -1,7 +1,7 @@
 // Rules of providers and models that a schema cannot express: what a kind needs, references, unique names, and prices within
 // bounds. Each returns its faults in document order; the first one is reported.
 import type { Exchange } from '../domain/dollars.ts'
-import { isSdkKind, PRESETS, SDK_PRESETS } from '../domain/presets.ts'
+import { isOnVertex, isSdkKind, PRESETS, SDK_PRESETS } from '../domain/presets.ts'
 import { PROXY_RULE, proxyAddress } from '../lib/proxy-address.ts'
 import { type Faults, invalidField, missingField, type Path } from '../lib/schema-fault.ts'
 import { costFaults, priceFaults } from './price-rules.ts'
@@ -131,7 +131,8 @@ function* addressFaults(input: ProviderInput): Faults {
   // A signature is made for a region, whatever the address.
   if (kind === 'bedrock' && region === undefined) yield missingField('region')
   if (project !== undefined && location === undefined) yield missingField('location')
-  if (location !== undefined && project === undefined) yield missingField('project')
+  const isProjectless = project === undefined && kind === 'anthropic' && input.token_url !== undefined
+  if (isProjectless || (location !== undefined && project === undefined)) yield missingField('project')
   for (const name of ['base_url', 'token_url'] as const) {
     const problem = input[name] === undefined ? undefined : problemOfAddress(input[name])
     if (problem !== undefined) yield invalidField([name], problem)
@@ -184,9 +185,10 @@ function* headerFaults({ headers = {} }: ProviderInput): Faults {
 
 const SECRET_MAX = 4096
 
-// It becomes a header, so it must fit into one. Kind `vertex` also takes the JSON of a service account, or that in base64.
-function* secretFaults({ kind, api_key: one, api_keys: several = [] }: ProviderInput): Faults {
-  if (kind === 'vertex') return
+// It becomes a header, so it must fit into one. On Vertex it may be the JSON of a service account, or that in base64.
+function* secretFaults(input: ProviderInput): Faults {
+  if (isOnVertex({ kind: input.kind, settings: settingsOf(input) })) return
+  const { api_key: one, api_keys: several = [] } = input
   const given: readonly (readonly [Path, string])[] = [
     ...(one === undefined ? [] : [[['api_key'], one] as const]),
     ...several.map((secret, index) => [['api_keys', index], secret] as const),

@@ -74,7 +74,7 @@ export const Secret = Type.String({
   maxLength: 16_384,
   pattern: SECRET,
   description:
-    'Encrypted when it arrives, never shown. At most 4,096 characters without spaces; 16,384 for kind `vertex`, which also takes the JSON of a service account.',
+    'Encrypted when it arrives, never shown. At most 4,096 characters without spaces; 16,384 on Vertex, where it may be the JSON of a service account.',
 })
 
 const address = (description: string) => Type.String({ maxLength: 2048, pattern: ADDRESS, description })
@@ -139,9 +139,14 @@ export const ProviderSchema = Type.Object(
       }),
     ),
     region: Type.Optional(region('Required for kind `bedrock`.')),
-    project: Type.Optional(Type.String({ pattern: PROJECT, description: 'For kind `vertex`, with `location`.' })),
-    location: Type.Optional(region('For kind `vertex`, with `project`.')),
-    token_url: Type.Optional(address('For kind `vertex`: where access tokens are requested.')),
+    project: Type.Optional(
+      Type.String({
+        pattern: PROJECT,
+        description: 'For kind `vertex`, and for kind `anthropic` on Vertex; with `location`.',
+      }),
+    ),
+    location: Type.Optional(region('With `project`.')),
+    token_url: Type.Optional(address('On Vertex: where access tokens are requested.')),
   },
   strict,
 )

@@ -143,7 +143,7 @@ function wordsOfClashes(clashes: readonly NameClash[], { configFile }: Config): 
   return `${configFile}: names that operators' models have already: ${named.join(', ')}${more}; change one of the two`
 }
 
-export function requirePackages(providers: readonly Pick<Provider, 'kind'>[]): void {
+export function requirePackages(providers: readonly Pick<Provider, 'kind' | 'settings'>[]): void {
   const missing = missingPackages(providers)
   if (missing !== undefined) throw new BadConfig(missing)
 }

@@ -286,7 +286,7 @@ export const SDK_PRESETS: Readonly<Record<SdkKind, SdkPreset>> = {
   anthropic: {
     package: '@ai-sdk/anthropic',
     apiKeyVariable: 'ANTHROPIC_API_KEY',
-    settings: [],
+    settings: ['project', 'location', 'token_url'],
     passthrough: ['reasoning', 'thinking'],
   },
   google: {
@@ -319,18 +319,28 @@ export function isSdkKind(kind: ProviderKind): kind is SdkKind {
   return Object.hasOwn(SDK_PRESETS, kind)
 }
 
+// Whether a provider is reached with Google's credentials: Google's models, and Anthropic's with a project.
+export function isOnVertex({ kind, settings }: Pick<Provider, 'kind' | 'settings'>): boolean {
+  return kind === 'vertex' || (kind === 'anthropic' && settings.project !== undefined)
+}
+
+export function packageOf(kind: SdkKind, settings: Provider['settings']): string {
+  return SDK_PRESETS[isOnVertex({ kind, settings }) ? 'vertex' : kind].package
+}
+
 // The default address of a provider of such a kind; undefined when its settings do not determine one. Vertex without a project is
 // its express mode, which needs only an API key.
 export function sdkBaseUrl(kind: SdkKind, settings: Readonly<Record<string, string>>): string | undefined {
   const { project, location, region } = settings
-  if (kind === 'anthropic') return 'https://api.anthropic.com/v1'
+  if (kind === 'anthropic' && project === undefined) return 'https://api.anthropic.com/v1'
   if (kind === 'google') return 'https://generativelanguage.googleapis.com/v1beta'
   if (kind === 'cohere') return 'https://api.cohere.com/v2'
   if (kind === 'bedrock')
     return region === undefined ? undefined : `https://bedrock-runtime.${region}.${awsDomain(region)}`
   if (project === undefined) return 'https://aiplatform.googleapis.com/v1/publishers/google'
   if (location === undefined) return undefined
-  return `https://${vertexHost(location)}/v1beta1/projects/${project}/locations/${location}/publishers/google`
+  const [version, publisher] = kind === 'anthropic' ? ['v1', 'anthropic'] : ['v1beta1', 'google']
+  return `https://${vertexHost(location)}/${version}/projects/${project}/locations/${location}/publishers/${publisher}`
 }
 
 function vertexHost(location: string): string {

@@ -86,6 +86,11 @@ const ADDRESSES: readonly (readonly [provider: string, baseUrl: string, settings
     { project: 'p-1', location: 'europe-west4' },
   ],
   [
+    'kind: anthropic, project: p-1, location: us-east5',
+    'https://us-east5-aiplatform.googleapis.com/v1/projects/p-1/locations/us-east5/publishers/anthropic',
+    { project: 'p-1', location: 'us-east5' },
+  ],
+  [
     'kind: vertex, project: p-1, location: global',
     'https://aiplatform.googleapis.com/v1beta1/projects/p-1/locations/global/publishers/google',
     { project: 'p-1', location: 'global' },
@@ -138,6 +143,7 @@ const SLIPS: readonly (readonly [slip: string, provider: string, complaint: RegE
   ['a kind that needs a key', 'kind: anthropic', /\.api_key: is missing/],
   ['a missing region', 'kind: bedrock, api_key: k', /\.region: is missing/],
   ['a missing location', 'kind: vertex, api_key: k, project: p', /\.location: is missing/],
+  ['a token URL without Vertex', 'kind: anthropic, api_key: k, token_url: https://t.example', /\.project: is missing/],
   ['a missing project', 'kind: vertex, api_key: k, location: l', /\.project: is missing/],
   ['a region with a port', 'kind: bedrock, api_key: k, region: "a:b"', /\.region: must be/],
   ['a region with another host', 'kind: bedrock, api_key: k, region: "a.example"', /\.region: must be/],

@@ -2,9 +2,9 @@
 // and calls only through the given function. A package is loaded on first use.
 import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider'
 import type { Credential, Provider, ProviderKind } from '../../domain/catalog.ts'
-import { isSdkKind, SDK_PRESETS, type SdkKind } from '../../domain/presets.ts'
+import { isOnVertex, isSdkKind, packageOf, type SdkKind } from '../../domain/presets.ts'
 import type { FetchFunction } from '../fetch.ts'
-import { serviceAccountOf } from './vertex-token.ts'
+import { serviceAccountOf } from '../vertex/token.ts'
 
 export type ModelSetup = {
   readonly provider: Provider
@@ -28,14 +28,17 @@ type Made = {
 
 // A message naming the packages that must be installed before these providers can be called; undefined when nothing is missing.
 export function missingPackages(
-  providers: readonly { readonly kind: ProviderKind }[],
+  providers: readonly Pick<Provider, 'kind' | 'settings'>[],
   resolve: (name: string) => unknown = import.meta.resolve,
 ): string | undefined {
-  const kinds = new Set(providers.map(({ kind }) => kind).filter(isSdkKind))
-  const missing = [...kinds].filter(kind => !isThere(SDK_PRESETS[kind].package, resolve))
-  if (missing.length === 0) return undefined
-  const packages = missing.map(kind => SDK_PRESETS[kind].package)
-  return `providers of kind ${missing.join(', ')} require a package that is not installed: npm install ${packages.join(' ')}`
+  const needed = new Map<string, ProviderKind>()
+  for (const provider of providers) {
+    const name = isSdkKind(provider.kind) ? packageOf(provider.kind, provider.settings) : undefined
+    if (name !== undefined && !isThere(name, resolve)) needed.set(name, provider.kind)
+  }
+  if (needed.size === 0) return undefined
+  const [kinds, packages] = [[...needed.values()].join(', '), [...needed.keys()].join(' ')]
+  return `providers of kind ${kinds} require a package that is not installed: npm install ${packages}`
 }
 
 function isThere(name: string, resolve: (name: string) => unknown): boolean {
@@ -50,6 +53,12 @@ function isThere(name: string, resolve: (name: string) => unknown): boolean {
 // Missing options would be read from the environment, so all are given, if only as an empty string.
 const MAKERS: Readonly<Record<SdkKind, (setup: ModelSetup) => Promise<Made>>> = {
   async anthropic({ provider, credential, send }) {
+    if (isOnVertex(provider)) {
+      const { createVertexAnthropic } = await import('@ai-sdk/google-vertex/anthropic/edge')
+      const generateAuthToken = () => Promise.resolve(tokenOrPlaceholder(credential))
+      const baseURL = `${provider.baseUrl}/models`
+      return createVertexAnthropic({ baseURL, project: '', location: '', generateAuthToken, fetch: send })
+    }
     const { createAnthropic } = await import('@ai-sdk/anthropic')
     return createAnthropic({ baseURL: provider.baseUrl, apiKey: credential.secret, fetch: send })
   },
@@ -57,10 +66,10 @@ const MAKERS: Readonly<Record<SdkKind, (setup: ModelSetup) => Promise<Made>>> = 
     const { createGoogle } = await import('@ai-sdk/google')
     return createGoogle({ baseURL: provider.baseUrl, apiKey: credential.secret, fetch: send })
   },
-  // With an API key the package requests no token. For a service account the adapter replaces the key with the token.
+  // With an API key the package requests no token.
   async vertex({ provider, credential, send }) {
     const { createGoogleVertex } = await import('@ai-sdk/google-vertex/edge')
-    const apiKey = serviceAccountOf(credential).account === undefined ? credential.secret : 'a-token-instead'
+    const apiKey = tokenOrPlaceholder(credential)
     return createGoogleVertex({ baseURL: provider.baseUrl, apiKey, project: '', location: '', fetch: send })
   },
   async bedrock({ provider, credential, send }) {
@@ -75,4 +84,9 @@ const MAKERS: Readonly<Record<SdkKind, (setup: ModelSetup) => Promise<Made>>> = 
     const { createCohere } = await import('@ai-sdk/cohere')
     return createCohere({ baseURL: provider.baseUrl, apiKey: credential.secret, fetch: send })
   },
+}
+
+// For a service account, what the adapter replaces with the token.
+function tokenOrPlaceholder(credential: Credential): string {
+  return serviceAccountOf(credential).account === undefined ? credential.secret : 'a-token-instead'
 }

@@ -1,18 +1,36 @@
 // The request to a provider that speaks Anthropic's Messages: the caller's own, with the model's name there, the held maximum and
-// identifiers as HMACs. Pure.
+// identifiers as HMACs. On Vertex the model is in the path, and the version in the body. Pure.
 import type { Provider } from '../../domain/catalog.ts'
 import type { Chat } from '../../domain/chat.ts'
+import { isOnVertex } from '../../domain/presets.ts'
 import type { UpstreamRequest } from '../adapter.ts'
 
-export function messageBody(upstreamRequest: UpstreamRequest, { passthrough }: Provider): string {
+export function messagePath(base: string, { model, chat }: UpstreamRequest, provider: Provider): string {
+  if (!isOnVertex(provider)) return `${base}/messages`
+  return `${base}/models/${pathPart(model)}:${chat.stream ? 'streamRawPredict' : 'rawPredict'}`
+}
+
+export function countPath(base: string, provider: Provider): string {
+  return isOnVertex(provider) ? `${base}/models/count-tokens:rawPredict` : `${base}/messages/count_tokens`
+}
+
+// Versions of models are written with an @.
+function pathPart(model: string): string {
+  return encodeURIComponent(model).replaceAll('%40', '@')
+}
+
+const ON_VERTEX = { anthropic_version: 'vertex-2023-10-16' }
+
+export function messageBody(upstreamRequest: UpstreamRequest, provider: Provider): string {
   const { chat, identifiers, outputBound } = upstreamRequest
   const cap = upstreamRequest.outputTokens ?? outputBound
-  const fields: Record<string, unknown> = { model: upstreamRequest.model, max_tokens: cap }
+  const model = isOnVertex(provider) ? ON_VERTEX : { model: upstreamRequest.model }
+  const fields: Record<string, unknown> = { ...model, max_tokens: cap }
   if (chat.stream) fields.stream = true
   if (identifiers.user !== undefined) fields.metadata = { user_id: identifiers.user }
   const thinking = thinkingWithin(chat.extras.get('thinking'), cap)
   if (thinking !== undefined) fields.thinking = thinking
-  for (const name of passthrough) {
+  for (const name of provider.passthrough) {
     const isSet = TRANSLATED.has(name) || Object.hasOwn(chat.native ?? {}, name) || Object.hasOwn(fields, name)
     if (!isSet && chat.extras.has(name)) fields[name] = chat.extras.get(name)
   }
@@ -23,8 +41,9 @@ export function messageBody(upstreamRequest: UpstreamRequest, { passthrough }: P
 const TRANSLATED: ReadonlySet<string> = new Set(['thinking', 'reasoning'])
 
 // Only fields that the count knows: others are refused.
-export function countBody({ chat, model }: UpstreamRequest): string {
-  const fields: Record<string, unknown> = { model, thinking: chat.extras.get('thinking') }
+export function countBody({ chat, model }: UpstreamRequest, provider: Provider): string {
+  const version = isOnVertex(provider) ? ON_VERTEX : {}
+  const fields: Record<string, unknown> = { model, ...version, thinking: chat.extras.get('thinking') }
   for (const name of COUNTED) fields[name] = chat.native?.[name]
   return JSON.stringify(fields)
 }

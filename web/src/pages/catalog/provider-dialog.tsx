@@ -171,7 +171,12 @@ function ProviderFields({ form, isNew }: FieldsProps): ReactNode {
           />
         )}
         {(SETTINGS[kind] ?? []).map(name => (
-          <TextInput key={name} label={name.charAt(0).toUpperCase() + name.slice(1)} {...form.getInputProps(name)} />
+          <TextInput
+            key={name}
+            label={name.charAt(0).toUpperCase() + name.slice(1)}
+            description={kind === 'anthropic' ? 'For Claude on Vertex only' : undefined}
+            {...form.getInputProps(name)}
+          />
         ))}
       </SimpleGrid>
       {kind !== 'demo' && (

@@ -38,8 +38,9 @@ export const APIS: Readonly<Record<ProviderApi, string>> = {
   auto: 'Automatic',
 }
 
-// The settings that an API type needs in addition to a base URL.
+// The settings that an API type may need in addition to a base URL.
 export const SETTINGS: Readonly<Partial<Record<ProviderKind, readonly string[]>>> = {
+  anthropic: ['project', 'location'],
   bedrock: ['region'],
   vertex: ['project', 'location'],
 }
