@@ -1,9 +1,11 @@
 // Every page of the dashboard in light mode, in dark mode and on a phone, with hostile names: no serious accessibility
-// violation by axe, an empty console, no request to another host, no horizontal overflow; with a screenshot of each.
+// violation by axe, an empty console, no request to another host, no horizontal overflow, on a phone no list to scroll sideways;
+// with a screenshot of each.
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import {
   barriers,
   hasBrowser,
@@ -66,7 +68,16 @@ async function faultsOf({ page }: Visit, name: string, screen: Screen): Promise<
     await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
   )
   if (tooWide > 0) faults.push(`${name} is ${tooWide} pixels too wide`)
+  if (screen === 'phone') faults.push(...(await cutOff(page)).map(text => `${name} cuts off: ${text}`))
   return faults
+}
+
+// Lists that must be scrolled sideways, and values that do not fit their place. Long names end with an ellipsis.
+async function cutOff(page: Page): Promise<readonly string[]> {
+  return page.evaluate(`
+    [...document.querySelectorAll('.table-frame, .table-frame td, dl > div')]
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+      .map(({ className, innerText }) => className + ': ' + innerText.slice(0, 80))`)
 }
 
 type Pages = Readonly<Record<string, { readonly path: string; readonly shows: string | RegExp }>>

@@ -9,11 +9,13 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queries } from './api/queries.ts'
 import { App } from './app.tsx'
+import { installExactAmounts } from './components/exact-amounts.ts'
 import { resolveVariables, theme } from './theme.ts'
 
 const root = document.getElementById('root')
 if (root === null) throw new Error('the page has no root')
 
+installExactAmounts()
 createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} cssVariablesResolver={resolveVariables} defaultColorScheme="auto">

@@ -48,6 +48,7 @@ export function ChartPanel(props: ChartPanelProps): ReactNode {
         <Box h={180} style={{ overflowY: 'auto' }}>
           <TableFrame
             label={title}
+            hasCards={false}
             columns={[{ name: 'Time' }, ...figures.map(({ label }) => ({ name: label, isRight: true }))]}
           >
             {points.toReversed().map(point => (

@@ -1,23 +1,32 @@
-// An exact amount of credits in tabular figures.
+// An amount of credits, rounded for reading. Hovering, focusing and copying give all digits: see exact-amounts.ts.
 import type { ReactNode } from 'react'
-import { groupDigits, readDecimal } from '../format/decimals.ts'
+import { amount, columnAmount } from '../format/amounts.ts'
+import { groupDecimal, isZero } from '../format/decimals.ts'
 
-// Zeros that only pad to `places` are dimmed: they align a column and carry no information.
-export function Credits({ value, places = 2 }: { readonly value: string; readonly places?: number }): ReactNode {
-  const decimal = readDecimal(value)
-  if (decimal === undefined) return <>{value}</>
-  const { sign, whole, fraction } = decimal
-  const fill = '0'.repeat(Math.max(0, places - fraction.length))
+export type CreditsProps = {
+  readonly value: string
+  // The decimals of its column in a table (columnPlaces), where zero is a dash.
+  readonly places?: number
+  // Instead of a dash, where zero is worth noticing.
+  readonly zero?: string
+  // All digits, for prices and for bills.
+  readonly isExact?: boolean
+}
+
+export function Credits({ value, places, zero, isExact = false }: CreditsProps): ReactNode {
+  const exact = groupDecimal(value, 0)
+  const shown = isExact ? groupDecimal(value) : places === undefined ? amount(value) : columnAmount(value, places)
+  const isRounded = !isZero(value) && (shown.includes('.') ? shown.replace(/\.?0+$/, '') : shown) !== exact
   return (
-    <span className="number" style={{ whiteSpace: 'nowrap' }}>
-      {sign === '-' ? '−' : ''}
-      {groupDigits(whole)}
-      {(fraction !== '' || fill !== '') && `${fraction === '' ? '' : `.${fraction}`}`}
-      {fill !== '' && (
-        <span className={fraction === '' && places <= 2 ? '' : 'faint-zeros'} aria-hidden={fraction !== ''}>
-          {fraction === '' ? `.${fill}` : fill}
-        </span>
-      )}
-    </span>
+    <data
+      value={value}
+      className={`number amount ${shown === '–' && zero === undefined ? 'dash' : ''}`}
+      {...(isRounded
+        ? // In a table the page of the row can be focused, instead of every figure.
+          { 'data-exact': exact, tabIndex: places === undefined ? 0 : -1 }
+        : {})}
+    >
+      {zero !== undefined && isZero(value) ? zero : shown}
+    </data>
   )
 }

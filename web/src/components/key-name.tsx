@@ -4,15 +4,31 @@ import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { useKeyDirectory, useKeyName } from '../api/keys.ts'
 
-export function KeyName({ id, last4 }: { readonly id: string; readonly last4?: string }): ReactNode {
+type KeyNameProps = {
+  readonly id: string
+  // Of the secret that was used.
+  readonly last4?: string
+  // Where there is no room for it, the tooltip has the label.
+  readonly hasLabel?: boolean
+}
+
+export function KeyName({ id, last4, hasLabel = true }: KeyNameProps): ReactNode {
   const key = useKeyName(id)
   const label = last4 === undefined ? key?.label : key?.label.replace(/….{4}$/u, `…${last4}`)
   return (
-    <Anchor component={Link} href={`/keys/${id}`} size="sm" className="name-and-label" title={key?.name ?? id}>
+    <Anchor
+      component={Link}
+      href={`/keys/${id}`}
+      size="sm"
+      className="name-and-label"
+      title={`${key?.name ?? id} ${label ?? ''}`}
+    >
       <bdi className="one-line">{key?.name ?? id}</bdi>
-      <Text span size="xs" c="dimmed" className="mono">
-        {label}
-      </Text>
+      {hasLabel && (
+        <Text span size="xs" c="dimmed" className="mono">
+          {label}
+        </Text>
+      )}
     </Anchor>
   )
 }

@@ -17,18 +17,19 @@ import { useParams } from '../../components/search-params.ts'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
+import { columnPlaces } from '../../format/amounts.ts'
 import { isZero } from '../../format/decimals.ts'
 
 const COLUMNS = [
   { name: 'Name' },
-  { name: 'Status' },
-  { name: 'Available', isRight: true },
+  { name: 'Status', card: 'unnamed' },
+  { name: 'Available', isRight: true, card: 'value' },
   { name: 'Held', isRight: true },
   { name: 'This month', isRight: true },
   { name: 'Spent', isRight: true },
   { name: 'Owed', isRight: true },
-  { name: 'Created', isRight: true },
-]
+  { name: 'Created', isRight: true, card: 'none' },
+] as const
 
 export default function Accounts(): ReactNode {
   const mayChange = useMayChange()
@@ -38,6 +39,13 @@ export default function Accounts(): ReactNode {
   const q = params.get('q') ?? ''
   const accounts = useAccounts(q)
   const rows = accounts.data?.pages.flatMap(page => page.data) ?? []
+  const places = {
+    available: columnPlaces(rows.map(({ balance }) => balance.available)),
+    held: columnPlaces(rows.map(({ balance }) => balance.held)),
+    month: columnPlaces(rows.map(({ spent_this_month: month }) => month)),
+    spent: columnPlaces(rows.map(({ balance }) => balance.spent)),
+    owed: columnPlaces(rows.map(({ balance }) => balance.owed)),
+  }
   const create = mayChange && (
     <Button leftSection={<IconPlus size={16} />} onClick={dialog.open}>
       Create account
@@ -76,19 +84,19 @@ export default function Accounts(): ReactNode {
                   <StateBadge state={status} />
                 </Table.Td>
                 <Table.Td className="right">
-                  <Credits value={balance.available} places={6} />
+                  <Credits value={balance.available} places={places.available} zero="0.00" />
                 </Table.Td>
                 <Table.Td className="right">
-                  <Credits value={balance.held} places={6} />
+                  <Credits value={balance.held} places={places.held} />
                 </Table.Td>
                 <Table.Td className="right">
-                  <Credits value={spent_this_month} places={6} />
+                  <Credits value={spent_this_month} places={places.month} />
                 </Table.Td>
                 <Table.Td className="right">
-                  <Credits value={balance.spent} places={6} />
+                  <Credits value={balance.spent} places={places.spent} />
                 </Table.Td>
                 <Table.Td className="right" c={isZero(balance.owed) ? undefined : 'var(--mantine-color-error)'}>
-                  <Credits value={balance.owed} places={6} />
+                  <Credits value={balance.owed} places={places.owed} />
                 </Table.Td>
                 <Table.Td className="right">
                   <Timestamp at={created_at} />

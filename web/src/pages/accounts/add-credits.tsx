@@ -7,7 +7,8 @@ import { ApiError } from '../../api/call.ts'
 import { Credits } from '../../components/credits.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { notify } from '../../components/notify.tsx'
-import { groupDecimal, isZero, readDecimal } from '../../format/decimals.ts'
+import { amount } from '../../format/amounts.ts'
+import { isZero, readDecimal } from '../../format/decimals.ts'
 
 export type AddCreditsProps = {
   readonly of: AccountObject
@@ -17,11 +18,11 @@ export type AddCreditsProps = {
 
 export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): ReactNode {
   const [once] = useState(newKey)
-  const [amount, setAmount] = useState('')
+  const [entered, setEntered] = useState('')
   const [note, setNote] = useState('')
   const [direction, setDirection] = useState(kind === 'topup' ? '' : '-')
   const change = useAddCredits(account.id, once)
-  const trimmed = amount.trim()
+  const trimmed = entered.trim()
   const isGood = readDecimal(trimmed)?.sign === '' && !isZero(trimmed) && /^\d{1,10}(\.\d{1,9})?$/.test(trimmed)
   const title = kind === 'topup' ? 'Add credits' : 'Adjust balance'
 
@@ -31,7 +32,7 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
       { amount: `${direction}${trimmed}`, ...(note.trim() === '' ? {} : { note: note.trim() }) },
       {
         onSuccess: entry => {
-          notify(`Balance changed by ${groupDecimal(entry.amount)} credits.`)
+          notify(`Balance changed by ${amount(entry.amount)} credits.`)
           onClose()
         },
       },
@@ -52,7 +53,7 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
             available
             {isZero(account.balance.owed)
               ? '.'
-              : ` and is overdrawn by ${groupDecimal(account.balance.owed)}, which is settled first.`}
+              : ` and is overdrawn by ${amount(account.balance.owed)}, which is settled first.`}
           </Text>
           {kind === 'adjustment' && (
             <SegmentedControl
@@ -71,8 +72,8 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
             inputMode="decimal"
             required
             data-autofocus
-            value={amount}
-            onChange={event => setAmount(event.currentTarget.value)}
+            value={entered}
+            onChange={event => setEntered(event.currentTarget.value)}
             error={
               trimmed !== '' && !isGood
                 ? 'Enter an amount above zero with at most nine decimals, such as 10.00'

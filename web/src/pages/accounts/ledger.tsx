@@ -11,8 +11,14 @@ import { MoreButton } from '../../components/more-button.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
+import { columnPlaces } from '../../format/amounts.ts'
 
-const COLUMNS = [{ name: 'Time' }, { name: 'Type' }, { name: 'Amount', isRight: true }, { name: 'Requests or note' }]
+const COLUMNS = [
+  { name: 'Time' },
+  { name: 'Type', card: 'unnamed' },
+  { name: 'Amount', isRight: true, card: 'value' },
+  { name: 'Requests or note', card: 'unnamed' },
+] as const
 
 const KINDS: Readonly<Record<LedgerObject['kind'], string>> = {
   topup: 'Top-up',
@@ -24,6 +30,7 @@ const KINDS: Readonly<Record<LedgerObject['kind'], string>> = {
 export function Ledger({ accountId }: { readonly accountId: string }): ReactNode {
   const ledger = useLedger(accountId)
   const entries = ledger.data?.pages.flatMap(page => page.data) ?? []
+  const places = columnPlaces(entries.map(({ amount }) => amount))
   return (
     <Panel title="Ledger" flush>
       {ledger.error !== null && <ErrorAlert error={ledger.error} onRetry={() => void ledger.refetch()} />}
@@ -36,7 +43,7 @@ export function Ledger({ accountId }: { readonly accountId: string }): ReactNode
               </Table.Td>
               <Table.Td>{KINDS[entry.kind]}</Table.Td>
               <Table.Td className="right">
-                <Credits value={entry.amount} places={9} />
+                <Credits value={entry.amount} places={places} />
               </Table.Td>
               <Table.Td className="break" maw={420}>
                 {entry.request_id !== null && (

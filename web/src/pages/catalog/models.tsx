@@ -22,13 +22,13 @@ import { Targets } from './targets.tsx'
 
 const COLUMNS = [
   { name: 'Model' },
-  { name: 'Status' },
+  { name: 'Status', card: 'value' },
   { name: 'Prompt / M', isRight: true },
   { name: 'Cached / M', isRight: true },
   { name: 'Completion / M', isRight: true },
   { name: 'Context', isRight: true },
-  { name: 'Targets' },
-]
+  { name: 'Targets', card: 'unnamed' },
+] as const
 
 type Open = { readonly is: 'new' } | { readonly is: 'import' } | { readonly is: 'model'; readonly id: string }
 

@@ -19,13 +19,13 @@ import { TARGET_STATES } from './targets.tsx'
 
 const COLUMNS = [
   { name: 'Upstream model' },
-  { name: 'Health' },
+  { name: 'Health', card: 'value' },
   { name: 'Success rate', isRight: true },
   { name: 'Time to first byte', isRight: true },
   { name: 'Running', isRight: true },
   { name: 'Requests', isRight: true },
   { name: 'Failures', isRight: true },
-]
+] as const
 
 export default function Providers(): ReactNode {
   const mayChange = useMayChange()

@@ -15,13 +15,13 @@ import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 
 const COLUMNS = [
-  { name: 'Time' },
+  { name: 'Time', card: 'value' },
   { name: 'Operator' },
-  { name: 'Action' },
-  { name: 'Object' },
-  { name: 'IP address' },
-  { name: 'Details' },
-]
+  { name: 'Action', card: 'title' },
+  { name: 'Object', card: 'unnamed' },
+  { name: 'IP address', card: 'none' },
+  { name: 'Details', card: 'unnamed' },
+] as const
 
 export default function Events(): ReactNode {
   const [params, setParams] = useParams()

@@ -18,21 +18,22 @@ import { useParams } from '../../components/search-params.ts'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Ago } from '../../components/timestamp.tsx'
+import { columnPlaces } from '../../format/amounts.ts'
 import { count } from '../../format/numbers.ts'
 import { CreateKey } from './create-key.tsx'
 
 const COLUMNS = [
   { name: 'Name' },
-  { name: 'Key' },
-  { name: 'Status' },
-  { name: 'Account' },
+  { name: 'Key', card: 'unnamed' },
+  { name: 'Status', card: 'value' },
+  { name: 'Account', card: 'unnamed' },
   { name: 'This month', isRight: true },
   { name: 'Spent', isRight: true },
   { name: 'Credit limit', isRight: true },
-  { name: 'Requests/min', isRight: true },
-  { name: 'Requests/day', isRight: true },
+  { name: 'Requests/min', isRight: true, card: 'none' },
+  { name: 'Requests/day', isRight: true, card: 'none' },
   { name: 'Last used', isRight: true },
-]
+] as const
 
 export default function Keys(): ReactNode {
   const mayChange = useMayChange()
@@ -46,6 +47,11 @@ export default function Keys(): ReactNode {
   const keys = useKeys(filter)
   const rows = keys.data?.pages.flatMap(page => page.data) ?? []
   const isFiltered = Object.values(filter).some(value => value !== '')
+  const places = {
+    month: columnPlaces(rows.map(({ spent_this_month: month }) => month)),
+    spent: columnPlaces(rows.map(({ spent }) => spent)),
+    limit: columnPlaces(rows.flatMap(({ credit_limit: limit }) => limit ?? [])),
+  }
   const create = mayChange && (
     <Button leftSection={<IconPlus size={16} />} onClick={dialog.open}>
       Create key
@@ -76,7 +82,7 @@ export default function Keys(): ReactNode {
         {rows.length > 0 && (
           <TableFrame label="Keys" columns={COLUMNS}>
             {rows.map(key => (
-              <Row key={key.id} of={key} />
+              <Row key={key.id} of={key} places={places} />
             ))}
           </TableFrame>
         )}
@@ -98,7 +104,9 @@ export default function Keys(): ReactNode {
   )
 }
 
-function Row({ of: key }: { readonly of: KeyObject }): ReactNode {
+type Places = { readonly month: number; readonly spent: number; readonly limit: number }
+
+function Row({ of: key, places }: { readonly of: KeyObject; readonly places: Places }): ReactNode {
   const [, goTo] = useLocation()
   const isInGrace = key.previous.length > 0 && key.status === 'active'
   return (
@@ -128,13 +136,17 @@ function Row({ of: key }: { readonly of: KeyObject }): ReactNode {
         <AccountName id={key.account_id} />
       </Table.Td>
       <Table.Td className="right">
-        <Credits value={key.spent_this_month} />
+        <Credits value={key.spent_this_month} places={places.month} />
       </Table.Td>
       <Table.Td className="right">
-        <Credits value={key.spent} />
+        <Credits value={key.spent} places={places.spent} />
       </Table.Td>
       <Table.Td className="right">
-        {key.credit_limit === null ? 'no limit' : <Credits value={key.credit_limit} />}
+        {key.credit_limit === null ? (
+          'no limit'
+        ) : (
+          <Credits value={key.credit_limit} places={places.limit} zero="0.00" />
+        )}
       </Table.Td>
       <Table.Td className="right number">{count(key.rpm_limit)}</Table.Td>
       <Table.Td className="right number">{key.daily_limit === null ? 'no limit' : count(key.daily_limit)}</Table.Td>

@@ -17,8 +17,8 @@ const COLUMNS = [
   { name: 'Old secret' },
   { name: 'Expires in' },
   { name: 'Last used' },
-  { name: 'End', isHidden: true, isRight: true },
-]
+  { name: 'End', isHidden: true, isRight: true, card: 'value' },
+] as const
 
 type Old = KeyObject['previous'][number]
 

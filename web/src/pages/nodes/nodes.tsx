@@ -14,12 +14,12 @@ import { count } from '../../format/numbers.ts'
 
 const COLUMNS = [
   { name: 'Node' },
-  { name: 'Status' },
+  { name: 'Status', card: 'value' },
   { name: 'Running requests', isRight: true },
   { name: 'Version' },
   { name: 'Started', isRight: true },
   { name: 'Last seen', isRight: true },
-]
+] as const
 
 export default function Nodes(): ReactNode {
   const { data, error, isSuccess, refetch } = useNodes()

@@ -6,7 +6,8 @@ import { ChartPanel, type Figure } from '../../components/chart.tsx'
 import { pointLabel } from '../../components/chart-axes.ts'
 import { Legend } from '../../components/legend.tsx'
 import { TimeChart } from '../../components/time-chart.tsx'
-import { axisAmount, groupDecimal } from '../../format/decimals.ts'
+import { amount } from '../../format/amounts.ts'
+import { axisAmount } from '../../format/decimals.ts'
 import { axisDuration, axisPercent, count, duration, percent, share, shortCount } from '../../format/numbers.ts'
 import { seriesOf } from './series.ts'
 
@@ -15,7 +16,7 @@ const REQUESTS: readonly Figure[] = [
   { name: 'errors', label: 'Errors', color: 'red.7', write: p => count(Number(p.errors)) },
 ]
 const SPEND: readonly Figure[] = [
-  { name: 'spend', label: 'Credits', color: 'teal.6', write: p => groupDecimal(String(p.cost)) },
+  { name: 'spend', label: 'Credits', color: 'teal.6', write: p => amount(String(p.cost)) },
 ]
 const TOKENS: readonly Figure[] = [
   { name: 'prompt', label: 'Prompt', color: 'blue.5', write: p => count(Number(p.prompt)) },
@@ -55,7 +56,7 @@ export function Charts({ of, zone, onZoom }: ChartsProps): ReactNode {
           title="Spend"
           figures={SPEND}
           total="Credits"
-          summary={`${groupDecimal(totals.cost)} credits in total.`}
+          summary={`${amount(totals.cost)} credits in total.`}
         >
           <TimeChart {...chart} kind="bars" figures={SPEND} axisLabel={axisAmount} axisWidth={72} />
         </ChartPanel>

@@ -13,11 +13,11 @@ const SHOWN_MAX = 20
 
 const COLUMNS = [
   { name: 'Provider' },
-  { name: 'Health' },
+  { name: 'Health', card: 'value' },
   { name: 'Success rate', isRight: true },
   { name: 'Time to first byte', isRight: true },
   { name: 'Running', isRight: true },
-]
+] as const
 
 export function ProviderHealth(): ReactNode {
   const { data: providers = [] } = useProviders()

@@ -6,6 +6,7 @@ import type { Overview, Sums, Top } from '../../api/overview.ts'
 import { Credits } from '../../components/credits.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
+import { columnPlaces } from '../../format/amounts.ts'
 import { chartHeight } from '../../format/decimals.ts'
 import { count, share } from '../../format/numbers.ts'
 
@@ -21,6 +22,7 @@ const KINDS: Readonly<Record<Kind, { readonly word: string; readonly link: (id: 
 export function TopSpenders({ of, total }: { readonly of: Overview['top']; readonly total: Sums }): ReactNode {
   const [kind, setKind] = useState<Kind>('models')
   const rows = of[kind]
+  const places = columnPlaces(rows.map(({ cost }) => cost))
   return (
     <Panel title="Top spenders" flush>
       <Tabs value={kind} onChange={value => setKind((value ?? 'models') as Kind)} keepMounted={false}>
@@ -43,11 +45,11 @@ export function TopSpenders({ of, total }: { readonly of: Overview['top']; reado
                 { name: KINDS[kind].word.slice(0, -1) },
                 { name: 'Requests', isRight: true },
                 { name: 'Error rate', isRight: true },
-                { name: 'Credits', isRight: true },
+                { name: 'Credits', isRight: true, card: 'value' },
               ]}
             >
               {rows.map(row => (
-                <Row key={row.id} of={row} href={KINDS[kind].link(row.id)} total={total} />
+                <Row key={row.id} of={row} href={KINDS[kind].link(row.id)} total={total} places={places} />
               ))}
             </TableFrame>
           )}
@@ -57,7 +59,17 @@ export function TopSpenders({ of, total }: { readonly of: Overview['top']; reado
   )
 }
 
-function Row({ of: row, href, total }: { readonly of: Top; readonly href: string; readonly total: Sums }): ReactNode {
+function Row({
+  of: row,
+  href,
+  total,
+  places,
+}: {
+  readonly of: Top
+  readonly href: string
+  readonly total: Sums
+  readonly places: number
+}): ReactNode {
   const whole = chartHeight(total.cost)
   const part = whole === 0 ? 0 : chartHeight(row.cost) / whole
   return (
@@ -76,7 +88,7 @@ function Row({ of: row, href, total }: { readonly of: Top; readonly href: string
       <Table.Td className="right number">{count(row.requests)}</Table.Td>
       <Table.Td className="right number">{share(row.errors, row.requests)}</Table.Td>
       <Table.Td className="right">
-        <Credits value={row.cost} places={6} />
+        <Credits value={row.cost} places={places} />
       </Table.Td>
     </Table.Tr>
   )

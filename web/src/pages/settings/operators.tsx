@@ -22,11 +22,11 @@ import { NewToken } from './new-token.tsx'
 
 const COLUMNS = [
   { name: 'Name' },
-  { name: 'Role' },
+  { name: 'Role', card: 'unnamed' },
   { name: 'Created' },
   { name: 'Last used' },
-  { name: 'Actions', isHidden: true, isRight: true },
-]
+  { name: 'Actions', isHidden: true, isRight: true, card: 'value' },
+] as const
 
 // The operator of TURNPIKE_ADMIN_TOKEN, which can be changed only there.
 const ROOT_ID = 'op_root'

@@ -11,13 +11,13 @@ import { Ago, Timestamp } from '../../components/timestamp.tsx'
 
 const COLUMNS = [
   { name: 'Operator' },
-  { name: 'IP address' },
+  { name: 'IP address', card: 'unnamed' },
   { name: 'Signed in' },
   { name: 'Last used' },
   { name: 'Expires' },
   { name: 'Idle timeout' },
-  { name: 'End', isHidden: true, isRight: true },
-]
+  { name: 'End', isHidden: true, isRight: true, card: 'value' },
+] as const
 
 export function Sessions(): ReactNode {
   const { data, error } = useSessions()

@@ -10,13 +10,13 @@ import { attemptOutcome } from './outcomes.ts'
 import { attemptErrors } from './reason.tsx'
 
 const COLUMNS = [
-  { name: '#' },
-  { name: 'Provider' },
-  { name: 'Upstream model' },
-  { name: 'Outcome' },
+  { name: '#', card: 'none' },
+  { name: 'Provider', card: 'title' },
+  { name: 'Upstream model', card: 'unnamed' },
+  { name: 'Outcome', card: 'unnamed' },
   { name: 'HTTP', isRight: true },
-  { name: 'Duration', isRight: true },
-]
+  { name: 'Duration', isRight: true, card: 'value' },
+] as const
 
 export function Attempts({ of: row }: { readonly of: UsageRow }): ReactNode {
   const errors = attemptErrors(row)

@@ -22,7 +22,7 @@ export function Bill({ of: row }: { readonly of: UsageRow }): ReactNode {
   const price = row.price && pricesFor(row.prompt_tokens, row.price)
   return (
     <Panel title="Tokens and cost" about={SOURCES[row.usage_source]} flush>
-      <TableFrame label="Tokens and prices" columns={COLUMNS}>
+      <TableFrame label="Tokens and prices" columns={COLUMNS} hasCards={false}>
         <Line kind="Prompt" tokens={fresh} price={price?.prompt} />
         {image > 0 && <Line kind="Prompt, images" tokens={image} price={price?.image ?? price?.prompt} />}
         {audio > 0 && <Line kind="Prompt, audio" tokens={audio} price={price?.audio ?? price?.prompt} />}
@@ -49,7 +49,7 @@ export function Bill({ of: row }: { readonly of: UsageRow }): ReactNode {
             <Table.Td>Request fee</Table.Td>
             <Table.Td />
             <Table.Td className="right">
-              <Credits value={price.request} /> per request
+              <Credits value={price.request} isExact /> per request
             </Table.Td>
           </Table.Tr>
         )}
@@ -98,7 +98,7 @@ function Sum({
     <Table.Tr fw={isBold ? 650 : 400}>
       <Table.Td>{name}</Table.Td>
       <Table.Td colSpan={2} className="right">
-        <Credits value={value} places={9} /> credits
+        <Credits value={value} isExact /> credits
       </Table.Td>
     </Table.Tr>
   )

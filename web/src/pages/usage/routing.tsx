@@ -34,7 +34,12 @@ const REASONS: Readonly<Record<Reason, string>> = {
   breaker_open: 'circuit breaker open',
 }
 
-const COLUMNS = [{ name: 'Position' }, { name: 'Model' }, { name: 'Provider' }, { name: 'Reason' }]
+const COLUMNS = [
+  { name: 'Position', card: 'value' },
+  { name: 'Model', card: 'title' },
+  { name: 'Provider', card: 'unnamed' },
+  { name: 'Reason', card: 'unnamed' },
+] as const
 
 export function Routing({ of: row }: { readonly of: UsageRow }): ReactNode {
   return (

@@ -6,7 +6,8 @@ import type { Figure, Point } from '../../components/chart.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { TimeChart } from '../../components/time-chart.tsx'
 import { useZone } from '../../components/zone.ts'
-import { axisAmount, chartHeight, groupDecimal } from '../../format/decimals.ts'
+import { amount } from '../../format/amounts.ts'
+import { axisAmount, chartHeight } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
 import { UTC } from '../../format/time.ts'
 
@@ -17,7 +18,7 @@ const CREDITS: Figure = {
   name: 'height',
   label: 'Credits',
   color: 'indigo.6',
-  write: point => groupDecimal(String(point.cost)),
+  write: point => amount(String(point.cost)),
 }
 const REQUESTS: Figure = {
   name: 'requests',

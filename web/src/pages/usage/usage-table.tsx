@@ -1,93 +1,84 @@
-// The usage table: renders only the visible rows and loads older ones while scrolling.
-import { Anchor, Text } from '@mantine/core'
+// The list of requests: renders only the rows near the viewport and loads older ones while the page is scrolled.
+import { Anchor, Table, Text } from '@mantine/core'
 import type { UseInfiniteQueryResult } from '@tanstack/react-query'
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, type Ref, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { UsageRow } from '../../api/usage.ts'
+import { AccountName } from '../../components/account-name.tsx'
 import { Credits } from '../../components/credits.tsx'
 import { KeyName } from '../../components/key-name.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
+import { type Column, TableFrame } from '../../components/table-frame.tsx'
 import { tagTexts } from '../../components/tags.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
+import { columnPlaces } from '../../format/amounts.ts'
 import { count, duration } from '../../format/numbers.ts'
 import { OUTCOMES } from './outcomes.ts'
 import { durationMs } from './request-duration.ts'
-import classes from './usage-table.module.css'
 
 const ROW_PX = 38
 const AHEAD = 40
 
 type Props = { readonly rows: readonly UsageRow[]; readonly of: UseInfiniteQueryResult }
 
-type Head = { readonly name: string; readonly width: number | string; readonly isRight?: boolean }
-
-const HEADS: readonly Head[] = [
-  { name: 'Time', width: 172 },
-  { name: 'Model', width: '17%' },
-  { name: 'Provider', width: '9%' },
-  { name: 'Key', width: '24%' },
-  { name: 'Outcome', width: 150 },
-  { name: 'Tokens in', width: 92, isRight: true },
-  { name: 'Tokens out', width: 92, isRight: true },
-  { name: 'Duration', width: 88, isRight: true },
-  { name: 'Cost', width: 120, isRight: true },
+const COLUMNS: readonly Column[] = [
+  { name: 'Time', width: 186, card: 'unnamed' },
+  { name: 'Model', width: '17%', card: 'title' },
+  { name: 'Provider', width: '9%', card: 'unnamed' },
+  { name: 'Account', width: '15%', card: 'unnamed' },
+  { name: 'Key', width: '14%', card: 'none' },
+  { name: 'Outcome', width: 136, card: 'unnamed' },
+  { name: 'Tokens in / out', width: 116, isRight: true },
+  { name: 'Duration', width: 84, isRight: true },
+  { name: 'Cost', width: 96, isRight: true, card: 'value' },
 ]
 
-const TAGS: Head = { name: 'Tags', width: '11%' }
-const BEFORE_TAGS = HEADS.findIndex(({ name }) => name === 'Key') + 1
+const TAGS: Column = { name: 'Tags', width: '11%', card: 'unnamed' }
+const BEFORE_TAGS = COLUMNS.findIndex(({ name }) => name === 'Key') + 1
 
 // The column of tags only where there are any: most installations have none.
-function headsOf(hasTags: boolean): readonly Head[] {
-  return hasTags ? HEADS.toSpliced(BEFORE_TAGS, 0, TAGS) : HEADS
+function columnsOf(hasTags: boolean): readonly Column[] {
+  return hasTags ? COLUMNS.toSpliced(BEFORE_TAGS, 0, TAGS) : COLUMNS
 }
 
 export function UsageTable({ rows, of }: Props): ReactNode {
-  const frame = useRef<HTMLDivElement>(null)
+  const top = useRef<HTMLDivElement>(null)
+  const [scrollMargin, setScrollMargin] = useState(0)
   const hasTags = rows.some(({ tags }) => Object.keys(tags).length > 0)
-  const virtual = useVirtualizer({
+  const places = useMemo(() => columnPlaces(rows.map(({ cost }) => cost)), [rows])
+  useLayoutEffect(() => setScrollMargin((top.current?.getBoundingClientRect().top ?? 0) + scrollY), [])
+  const virtual = useWindowVirtualizer({
     count: rows.length,
-    getScrollElement: () => frame.current,
     estimateSize: () => ROW_PX,
     getItemKey: index => rows[index]?.request_id ?? index,
     overscan: 12,
+    scrollMargin,
   })
   const items = virtual.getVirtualItems()
   const isNearEnd = (items.at(-1)?.index ?? 0) > rows.length - AHEAD
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = of
   useEffect(() => {
     // Loading a second page stops live updates, so it waits until somebody scrolls.
-    const isScrolled = (frame.current?.scrollTop ?? 0) > 0
-    if (isNearEnd && isScrolled && hasNextPage && !isFetchingNextPage) void fetchNextPage()
+    if (isNearEnd && scrollY > 0 && hasNextPage && !isFetchingNextPage) void fetchNextPage()
   }, [isNearEnd, hasNextPage, isFetchingNextPage, fetchNextPage])
 
-  const above = items[0]?.start ?? 0
-  const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0)
+  const above = (items[0]?.start ?? scrollMargin) - scrollMargin
+  const below = virtual.getTotalSize() - ((items.at(-1)?.end ?? scrollMargin) - scrollMargin)
 
   return (
-    <div className="panel">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard. */}
-      <section ref={frame} className={classes.frame} aria-label="Requests" tabIndex={0}>
-        <table className={classes.table} aria-rowcount={rows.length + 1}>
-          <thead className={classes.head}>
-            <tr>
-              {headsOf(hasTags).map(({ name, isRight, width }) => (
-                <th key={name} scope="col" style={{ width }} className={isRight === true ? classes.right : ''}>
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {above > 0 && <Space height={above} />}
-            {items.map(({ index, key }) => {
-              const row = rows[index]
-              return row === undefined ? null : <Row key={key} of={row} index={index} hasTags={hasTags} />
-            })}
-            {below > 0 && <Space height={below} />}
-          </tbody>
-        </table>
-      </section>
+    <div className="panel" ref={top}>
+      <TableFrame label="Requests" columns={columnsOf(hasTags)} isFixed>
+        {above > 0 && <Space height={above} />}
+        {items.map(({ index, key }) => {
+          const row = rows[index]
+          if (row === undefined) return null
+          return (
+            <Row key={key} of={row} index={index} hasTags={hasTags} places={places} measure={virtual.measureElement} />
+          )
+        })}
+        {below > 0 && <Space height={below} />}
+      </TableFrame>
       <Text size="xs" c="dimmed" px="md" py={6} role="status">
         {count(rows.length)} rows{hasNextPage ? ' loaded; scroll for older ones' : ''}
         {isFetchingNextPage ? ' · loading…' : ''}
@@ -100,47 +91,62 @@ export function UsageTable({ rows, of }: Props): ReactNode {
 function Space({ height }: { readonly height: number }): ReactNode {
   return (
     <tr aria-hidden>
-      <td colSpan={HEADS.length + 1} style={{ height, padding: 0, border: 0 }} />
+      <td colSpan={COLUMNS.length + 1} style={{ height, padding: 0, border: 0 }} />
     </tr>
   )
 }
 
-type RowProps = { readonly of: UsageRow; readonly index: number; readonly hasTags: boolean }
+type RowProps = {
+  readonly of: UsageRow
+  readonly index: number
+  readonly hasTags: boolean
+  readonly places: number
+  readonly measure: Ref<HTMLTableRowElement>
+}
 
-function Row({ of: row, index, hasTags }: RowProps): ReactNode {
+function Row({ of: row, index, hasTags, places, measure }: RowProps): ReactNode {
   const [, goTo] = useLocation()
   const href = `/usage/${row.request_id}`
+  const model = row.model_served ?? row.model_requested
   return (
-    <tr
+    <Table.Tr
+      ref={measure}
+      data-index={index}
       aria-rowindex={index + 2}
       className="row-link"
       onClick={({ target }) => target instanceof Element && target.closest('a') === null && goTo(href)}
     >
-      <td>
+      <Table.Td>
         <Anchor component={Link} href={href} size="sm">
           <Timestamp at={row.created_at} isShort />
         </Anchor>
-      </td>
-      <td title={row.model_served ?? row.model_requested ?? ''}>{row.model_served ?? row.model_requested ?? '–'}</td>
-      <td title={row.provider ?? ''}>{row.provider ?? '–'}</td>
-      <td>
-        <KeyName id={row.key_id} last4={row.secret_last4} />
-      </td>
-      {hasTags && <td title={tagTexts(row.tags).join(', ')}>{tagTexts(row.tags).join(', ') || '–'}</td>}
-      <td title={row.error_message ?? ''}>
+      </Table.Td>
+      <Table.Td title={model ?? ''}>
+        <span className="one-line">{model ?? '–'}</span>
+      </Table.Td>
+      <Table.Td title={row.provider ?? ''}>{row.provider}</Table.Td>
+      <Table.Td>
+        <AccountName id={row.account_id} />
+      </Table.Td>
+      <Table.Td>
+        <KeyName id={row.key_id} last4={row.secret_last4} hasLabel={false} />
+      </Table.Td>
+      {hasTags && <Table.Td title={tagTexts(row.tags).join(', ')}>{tagTexts(row.tags).join(', ')}</Table.Td>}
+      <Table.Td title={row.error_message ?? ''}>
         <StateBadge state={row.outcome ?? row.state} word={outcomeOf(row)} />
-      </td>
-      <td className={FIGURE}>{count(row.prompt_tokens)}</td>
-      <td className={FIGURE}>{count(row.completion_tokens)}</td>
-      <td className={FIGURE}>{duration(durationMs(row))}</td>
-      <td className={FIGURE}>
-        <Credits value={row.cost} places={6} />
-      </td>
-    </tr>
+      </Table.Td>
+      <Table.Td className="right number">
+        {row.prompt_tokens + row.completion_tokens === 0
+          ? '–'
+          : `${count(row.prompt_tokens)} / ${count(row.completion_tokens)}`}
+      </Table.Td>
+      <Table.Td className="right number">{duration(durationMs(row))}</Table.Td>
+      <Table.Td className="right">
+        <Credits value={row.cost} places={places} />
+      </Table.Td>
+    </Table.Tr>
   )
 }
-
-const FIGURE = `${classes.right} number`
 
 function outcomeOf(row: UsageRow): string {
   if (row.outcome === null) return 'running'

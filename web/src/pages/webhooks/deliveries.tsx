@@ -18,13 +18,13 @@ import { count, duration } from '../../format/numbers.ts'
 
 const COLUMNS = [
   { name: 'Event' },
-  { name: 'Status' },
-  { name: 'Response' },
+  { name: 'Status', card: 'value' },
+  { name: 'Response', card: 'unnamed' },
   { name: 'Attempts', isRight: true },
   { name: 'Created', isRight: true },
   { name: 'Last attempt', isRight: true },
   { name: 'Actions', isHidden: true, isRight: true },
-]
+] as const
 
 export function Deliveries({ of: webhook }: { readonly of: WebhookObject }): ReactNode {
   const [status, setStatus] = useState('')

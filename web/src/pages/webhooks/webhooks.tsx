@@ -18,12 +18,12 @@ import { hostOf, WebhookState } from './webhook-state.tsx'
 
 const COLUMNS = [
   { name: 'Host' },
-  { name: 'Status' },
+  { name: 'Status', card: 'value' },
   { name: 'Events' },
   { name: 'Account' },
-  { name: 'Description' },
-  { name: 'Created', isRight: true },
-]
+  { name: 'Description', card: 'unnamed' },
+  { name: 'Created', isRight: true, card: 'none' },
+] as const
 
 export default function Webhooks(): ReactNode {
   const mayChange = useMayChange()

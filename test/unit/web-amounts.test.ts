@@ -1,0 +1,65 @@
+// How the dashboard rounds amounts for display: exactly, by digits, and never to something that reads as another amount.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { amount, columnAmount, columnPlaces } from '../../web/src/format/amounts.ts'
+
+test('an amount has two decimals above one credit and three significant digits below', () => {
+  const shown = {
+    '4.129505622': '4.13',
+    '1234567.5': '1,234,567.50',
+    '0.000483476': '0.000483',
+    '0.5': '0.50',
+    '0.05': '0.05',
+    '0.0999999': '0.10',
+    '0.999999999': '1.00',
+    '-12.345': '−12.35',
+    '0.000000001': '0.000000001',
+    '9007199254740993.004': '9,007,199,254,740,993.00',
+    '0': '0',
+    '0.000': '0',
+  }
+
+  assert.deepEqual(Object.fromEntries(Object.keys(shown).map(text => [text, amount(text)])), shown)
+})
+
+test('the amounts of a column have the same number of decimals, zero is a dash', () => {
+  const column = (...values: string[]) => values.map(value => columnAmount(value, columnPlaces(values)))
+
+  assert.deepEqual(column('1000', '3.123456789', '0'), ['1,000.00', '3.12', '–'])
+  assert.deepEqual(column('0.000700', '0.0000123', '0'), ['0.000700', '0.000012', '–'])
+  assert.deepEqual(column('1000', '0.000483476'), ['1,000.0000', '0.0005'])
+  assert.deepEqual(column('25', '0.00000001', '-0.00000001'), ['25.0000', '<0.0001', '>−0.0001'])
+  assert.deepEqual(column('0', '0'), ['–', '–'])
+  assert.deepEqual(column(), [])
+})
+
+test('no rounded amount differs from the exact one by more than half of its last digit', () => {
+  const nano = fc.bigInt({ min: 1n, max: 10n ** 20n })
+  fc.assert(
+    fc.property(nano, fc.integer({ min: 2, max: 6 }), (value, places) => {
+      const digits = value.toString().padStart(10, '0')
+      const text = `${digits.slice(0, -9)}.${digits.slice(-9)}`
+
+      assert.ok(
+        differenceNano(amount(text), value) * 200n <= value || differenceNano(amount(text), value) <= 5_000_000n,
+      )
+      const shown = columnAmount(text, places)
+      if (shown.startsWith('<')) assert.ok(value < 5n * 10n ** BigInt(8 - places))
+      else assert.ok(differenceNano(shown, value) * 2n <= 10n ** BigInt(9 - places))
+    }),
+  )
+})
+
+test('anything but a plain decimal is shown unchanged', () => {
+  for (const text of ['1e5', 'NaN', '', '1,5']) {
+    assert.equal(amount(text), text)
+    assert.equal(columnAmount(text, 2), text)
+  }
+})
+
+function differenceNano(shown: string, value: bigint): bigint {
+  const [whole = '', fraction = ''] = shown.replaceAll(',', '').split('.')
+  const difference = BigInt(whole + fraction.padEnd(9, '0')) - value
+  return difference < 0n ? -difference : difference
+}

@@ -1,0 +1,61 @@
+// Rounds amounts of credits for display, digit by digit: money never becomes a float, not even here.
+import { type Decimal, groupDigits, isZero, readDecimal } from './decimals.ts'
+
+// Below one credit this many digits are significant; above, two decimals are.
+const SIGNIFICANT = 3
+const PLACES_MIN = 2
+// In a column with whole credits, and in one with fractions only.
+const PLACES_MAX = 4
+const FRACTION_PLACES_MAX = 6
+
+// "4.129505622" → "4.13", "0.000483476" → "0.000483", "0.5" → "0.50".
+export function amount(text: string): string {
+  const decimal = readDecimal(text)
+  if (decimal === undefined) return text
+  if (isZero(text)) return '0'
+  const { whole, fraction } = rounded(decimal, significantPlaces(decimal))
+  return written({ sign: decimal.sign, whole, fraction: fraction.replace(/0+$/, '').padEnd(PLACES_MIN, '0') })
+}
+
+// The decimals that all amounts of a column have: enough for the smallest one, within a bound.
+export function columnPlaces(values: readonly string[]): number {
+  const decimals = values.flatMap(value => (isZero(value) ? [] : (readDecimal(value) ?? [])))
+  const most = decimals.some(({ whole }) => whole !== '0') ? PLACES_MAX : FRACTION_PLACES_MAX
+  return Math.min(
+    most,
+    decimals.map(placesNeeded).reduce((a, b) => Math.max(a, b), PLACES_MIN),
+  )
+}
+
+// "–" for zero; an amount too small for the column is shown as "<0.0001", never as zero.
+export function columnAmount(text: string, places: number): string {
+  const decimal = readDecimal(text)
+  if (decimal === undefined) return text
+  if (isZero(text)) return '–'
+  const { whole, fraction } = rounded(decimal, places)
+  if (whole !== '0' || /[1-9]/.test(fraction)) return written({ sign: decimal.sign, whole, fraction })
+  const least = `0.${'1'.padStart(places, '0')}`
+  return decimal.sign === '-' ? `>−${least}` : `<${least}`
+}
+
+function placesNeeded(decimal: Decimal): number {
+  const { whole, fraction } = rounded(decimal, significantPlaces(decimal))
+  return whole === '0' ? fraction.replace(/0+$/, '').length : PLACES_MIN
+}
+
+function significantPlaces({ whole, fraction }: Decimal): number {
+  if (whole !== '0') return PLACES_MIN
+  const zeros = /^0*/.exec(fraction)?.[0].length ?? 0
+  return Math.max(PLACES_MIN, zeros + SIGNIFICANT)
+}
+
+// Half is rounded away from zero.
+function rounded({ sign, whole, fraction }: Decimal, places: number): Decimal {
+  const kept = BigInt(whole + fraction.slice(0, places).padEnd(places, '0'))
+  const digits = String(kept + (Number(fraction[places] ?? 0) >= 5 ? 1n : 0n)).padStart(places + 1, '0')
+  return { sign, whole: digits.slice(0, digits.length - places), fraction: digits.slice(digits.length - places) }
+}
+
+function written({ sign, whole, fraction }: Decimal): string {
+  return `${sign === '-' ? '−' : ''}${groupDigits(whole)}${fraction === '' ? '' : `.${fraction}`}`
+}
