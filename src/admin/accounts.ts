@@ -1,7 +1,7 @@
 // Admin operations on accounts, their credits and their ledger.
 import { type BudgetObject, budgetObject } from '../domain/budget.ts'
 import { formatCredits, type Nano } from '../domain/credits.ts'
-import type { Account, AccountStatus } from '../domain/key.ts'
+import { type Account, type AccountState, type AccountStatus, accountState } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { isoTime } from '../domain/wire-time.ts'
 import type { AccountFilter, Accounts, Actor, LedgerEntry, LedgerKind, Page } from '../store/contract/operator.ts'
@@ -34,6 +34,8 @@ export type AccountObject = {
   readonly id: string
   readonly name: string
   readonly status: AccountStatus
+  // As its status, or what stops an active account.
+  readonly state: AccountState
   readonly balance: { readonly available: string; readonly held: string; readonly spent: string; readonly owed: string }
   readonly spent: string
   readonly spent_this_month: string
@@ -165,6 +167,7 @@ function accountObject(account: Account): AccountObject {
     id,
     name,
     status,
+    state: accountState(account),
     balance: {
       available: formatCredits(balance.available),
       held: formatCredits(balance.held),

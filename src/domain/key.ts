@@ -93,6 +93,16 @@ export type Account = {
   readonly createdAt: number
 }
 
+// What stops an account that is active: all of its keys are refused until it gets credits or the window of a budget ends.
+export const ACCOUNT_STATES = [...ACCOUNT_STATUSES, 'out_of_credits', 'budget_reached'] as const
+export type AccountState = (typeof ACCOUNT_STATES)[number]
+
+export function accountState({ status, balance, budgetStates }: Account): AccountState {
+  if (status !== 'active') return status
+  if (balance.available <= 0n || balance.owed > 0n) return 'out_of_credits'
+  return isBudgetReached(budgetStates) ? 'budget_reached' : 'active'
+}
+
 export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const
 export type KeyStatus = (typeof KEY_STATUSES)[number]
 

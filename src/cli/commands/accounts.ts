@@ -17,7 +17,7 @@ export const commands: Readonly<Record<string, Command>> = {
     { usage: 'accounts list [options]', about: 'Lists accounts with their balances, newest first.' },
     {
       path: () => '/accounts',
-      columns: ['id', 'name', 'status', 'balance', 'created_at'],
+      columns: ['id', 'name', 'state', 'balance', 'created_at'],
       filters: {
         status: { value: 'STATUS', about: 'active or suspended' },
         search: { value: 'TEXT', about: 'part of the name or ID', query: 'q' },

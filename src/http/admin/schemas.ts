@@ -17,7 +17,7 @@ import { CATALOG } from './catalog-schemas.ts'
 import { CHANGE, CREATE, type Endpoint, endpoint, Id, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
 import {
   AccountShape,
-  AccountState,
+  AccountStatusName,
   BudgetInputs,
   Credits,
   EventShape,
@@ -136,12 +136,12 @@ export const ADMIN = {
     body: Type.Object({ name: Name, ...accountSettings }, strict),
   }),
   listAccounts: endpoint('GET', '/accounts', 'List accounts, newest first', READ, listOf(AccountShape), {
-    query: Type.Object({ status: Type.Optional(AccountState), q: Search, ...paging('account') }, strict),
+    query: Type.Object({ status: Type.Optional(AccountStatusName), q: Search, ...paging('account') }, strict),
   }),
   getAccount: endpoint('GET', '/accounts/{id}', 'Read an account', READ, AccountShape, {}),
   updateAccount: endpoint('PATCH', '/accounts/{id}', 'Update, suspend or reactivate an account', CHANGE, AccountShape, {
     ...ifMatch,
-    body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(AccountState), ...accountSettings }, strict),
+    body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(AccountStatusName), ...accountSettings }, strict),
   }),
   addCredits: endpoint(
     'POST',

@@ -1,7 +1,7 @@
 // The admin API's response objects as JSON Schema.
 import { Type } from 'typebox'
 import { BUDGET_ACTIONS, BUDGET_WINDOWS, BUDGETS_MAX, THRESHOLDS_MAX } from '../../domain/budget.ts'
-import { ACCOUNT_STATUSES, KEY_STATES, KEY_STATUSES, SCOPES } from '../../domain/key.ts'
+import { ACCOUNT_STATES, ACCOUNT_STATUSES, KEY_STATES, KEY_STATUSES, SCOPES } from '../../domain/key.ts'
 import { REASONS } from '../../domain/routing.ts'
 import { ENDPOINTS, OUTCOMES, ROW_STATES, USAGE_SOURCES } from '../../domain/usage.ts'
 import { LEDGER_KINDS, SUMMARY_GROUPS } from '../../store/contract/operator.ts'
@@ -27,7 +27,7 @@ export const PATTERN_WORDS: Readonly<Record<string, string>> = {
 }
 export const ScopeName = Type.Enum([...SCOPES])
 export const Status = Type.Enum([...KEY_STATUSES])
-export const AccountState = Type.Enum([...ACCOUNT_STATUSES])
+export const AccountStatusName = Type.Enum([...ACCOUNT_STATUSES])
 
 export const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 const Version = Type.Integer({ minimum: 1, description: 'Increases with every change; send it as `If-Match`.' })
@@ -107,7 +107,10 @@ export const AccountShape = Type.Object({
   object: Type.Literal('account'),
   id: Type.String(),
   name: Type.String(),
-  status: AccountState,
+  status: AccountStatusName,
+  state: Type.Enum([...ACCOUNT_STATES], {
+    description: 'The status, or what stops all keys of an active account: no credits are left, or a budget is used up.',
+  }),
   balance: Type.Object({ available: Credits, held: Credits, spent: Credits, owed: Credits }),
   ...BUDGETED,
   low_balance: nullable(Credits),

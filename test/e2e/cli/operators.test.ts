@@ -27,7 +27,7 @@ test('the CLI creates, changes and closes an account', async () => {
   assert.deepEqual([suspended.json.status, suspended.json.version], ['suspended', 2])
   assert.deepEqual([stale.code, /has changed since it was read/.test(stale.stderr)], [1, true])
   assert.match(shown.stdout, /^balance\tavailable=10\.5 held=0 spent=0 owed=0$/m)
-  assert.match(listed.stdout, new RegExp(`^id\tname\tstatus\tbalance\tcreated_at\n${id}\t=cmd "x"\tsuspended\t`))
+  assert.match(listed.stdout, new RegExp(`^id\tname\tstate\tbalance\tcreated_at\n${id}\t=cmd "x"\tsuspended\t`))
   assert.match(ledger.stdout, /\ttopup\t10\.5\t-\t-\tfirst\t/)
 })
 

@@ -91,12 +91,24 @@ test('the budget of an account holds for all its keys, and a quote says so witho
   assert.deepEqual([limits.credits?.verdict, limits.credits?.limit], ['budget_exceeded', 'budget'])
   const account = (await gateway.admin('GET', path)).body
   assert.deepEqual([account.spent, account.spent_this_month], ['0.02', '0.02'])
+  assert.deepEqual([account.status, account.state], ['active', 'budget_reached'])
   const introspected = (await gateway.get('/v1/key/introspect', second.secret)).body
   assert.deepEqual([introspected.spent, introspected.balance?.remaining], ['0.01', '0'])
   assert.deepEqual(
     (introspected.budgets as unknown as Budget[]).map(({ owner, remaining }) => [owner, remaining]),
     [['account', '0']],
   )
+})
+
+test('an account without credits says so', async () => {
+  const { id } = await gateway.createAccount()
+  const stateOf = async () => (await gateway.admin('GET', `/accounts/${id}`)).body.state
+
+  assert.equal(await stateOf(), 'out_of_credits')
+  await gateway.addCredits(id, '1')
+  assert.equal(await stateOf(), 'active')
+  await gateway.admin('PATCH', `/accounts/${id}`, { status: 'suspended' })
+  assert.equal(await stateOf(), 'suspended')
 })
 
 test('lists show which keys are stopped by a limit or a budget, and a change is in force with the next request', async () => {

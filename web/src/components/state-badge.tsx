@@ -26,6 +26,7 @@ const COLOURS: Readonly<Record<string, string>> = {
   none: 'gray',
   limit_reached: 'orange',
   budget_reached: 'orange',
+  out_of_credits: 'red',
   refused: 'orange',
   suspected: 'orange',
   failing: 'orange',

@@ -32,7 +32,7 @@ export default function AccountDetail({ id }: { readonly id: string }): ReactNod
     <Page
       title={account.name}
       above={back}
-      about={<StateBadge state={account.status} />}
+      about={<StateBadge state={account.state} />}
       actions={<Actions of={account} />}
     >
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">

@@ -58,7 +58,7 @@ export default function Accounts(): ReactNode {
       <Panel flush>
         {rows.length > 0 && (
           <TableFrame label="Accounts" columns={COLUMNS}>
-            {rows.map(({ id, name, status, balance, spent_this_month, created_at }) => (
+            {rows.map(({ id, name, state, balance, spent_this_month, created_at }) => (
               <Table.Tr
                 key={id}
                 className="row-link"
@@ -81,7 +81,7 @@ export default function Accounts(): ReactNode {
                   </Text>
                 </Table.Td>
                 <Table.Td>
-                  <StateBadge state={status} />
+                  <StateBadge state={state} />
                 </Table.Td>
                 <Table.Td className="right">
                   <Credits value={balance.available} places={places.available} zero="0.00" />
