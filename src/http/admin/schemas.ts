@@ -141,7 +141,10 @@ export const ADMIN = {
   getAccount: endpoint('GET', '/accounts/{id}', 'Read an account', READ, AccountShape, {}),
   updateAccount: endpoint('PATCH', '/accounts/{id}', 'Update, suspend or reactivate an account', CHANGE, AccountShape, {
     ...ifMatch,
-    body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(AccountStatusName), ...accountSettings }, strict),
+    body: Type.Object(
+      { name: Type.Optional(Name), status: Type.Optional(AccountStatusName), ...accountSettings },
+      strict,
+    ),
   }),
   addCredits: endpoint(
     'POST',

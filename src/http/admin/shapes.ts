@@ -109,7 +109,8 @@ export const AccountShape = Type.Object({
   name: Type.String(),
   status: AccountStatusName,
   state: Type.Enum([...ACCOUNT_STATES], {
-    description: 'The status, or what stops all keys of an active account: no credits are left, or a budget is used up.',
+    description:
+      'The status, or what stops all keys of an active account: no credits are left, or a budget is used up.',
   }),
   balance: Type.Object({ available: Credits, held: Credits, spent: Credits, owed: Credits }),
   ...BUDGETED,
