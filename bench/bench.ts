@@ -16,7 +16,7 @@ import { hotAccounts } from './hot-account.ts'
 import { findNginx, installNginx } from './nginx.ts'
 import { TRACED } from './otel.ts'
 import { startPostgres } from './postgres.ts'
-import { measureRounds, type Plan } from './rounds.ts'
+import { measureBothOrders, measureRounds, type Plan } from './rounds.ts'
 import { EMBEDDED, ONE_SLOW, startScale } from './scale.ts'
 import { measureStartup } from './startup.ts'
 import { boundText, isWithin, measuredText, type Report, type Results, reportOf } from './table.ts'
@@ -113,7 +113,7 @@ async function measure(plan: Plan, options: Options): Promise<readonly Report[]>
 }
 
 async function measureBefore(plan: Plan): Promise<Results> {
-  const samples = await measureRounds(plan)
+  const samples = await measureBothOrders(plan)
   return { floor: BEFORE, forms: plan.forms, connections: plan.connections, samples, startup: undefined }
 }
 
@@ -172,7 +172,7 @@ async function measureSideBySide(
   contestants: readonly DialectContestant[],
   forms: readonly Form[],
 ): Promise<Report> {
-  const samples = await measureRounds({ ...plan, folder, contestants, forms, alone: false })
+  const samples = await measureBothOrders({ ...plan, folder, contestants, forms, alone: false })
   return dialectReport({ contestants, samples, forms, connections: plan.connections })
 }
 
