@@ -38,6 +38,24 @@ export function columnAmount(text: string, places: number): string {
   return decimal.sign === '-' ? `>−${least}` : `<${least}`
 }
 
+// Exact differences, for margins.
+export function minus(from: string, take: string): string {
+  const nano = toNano(from) - toNano(take)
+  const digits = String(nano < 0n ? -nano : nano).padStart(NANO_PLACES + 1, '0')
+  return `${nano < 0n ? '-' : ''}${digits.slice(0, -NANO_PLACES)}.${digits.slice(-NANO_PLACES)}`
+}
+
+export function isLess(a: string, b: string): boolean {
+  return toNano(a) < toNano(b)
+}
+
+const NANO_PLACES = 9
+
+function toNano(text: string): bigint {
+  const { sign, whole, fraction } = readDecimal(text) ?? { sign: '', whole: '0', fraction: '' }
+  return BigInt(`${sign}${whole}${fraction.slice(0, NANO_PLACES).padEnd(NANO_PLACES, '0')}`)
+}
+
 function placesNeeded(decimal: Decimal): number {
   const { whole, fraction } = rounded(decimal, significantPlaces(decimal))
   return whole === '0' ? fraction.replace(/0+$/, '').length : PLACES_MIN

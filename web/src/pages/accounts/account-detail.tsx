@@ -13,6 +13,7 @@ import { DescriptionList } from '../../components/description-list.tsx'
 import { BackLink, PendingPage } from '../../components/detail-page.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
+import { useParams } from '../../components/search-params.ts'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 import { isZero } from '../../format/decimals.ts'
@@ -77,8 +78,14 @@ export default function AccountDetail({ id }: { readonly id: string }): ReactNod
 
 function Actions({ of: account }: { readonly of: AccountObject }): ReactNode {
   const mayChange = useMayChange()
-  const [isEditing, editing] = useDisclosure(false)
-  const [booking, setBooking] = useState<'topup' | 'adjustment'>()
+  const [params, setParams] = useParams()
+  const opened = params.get('open')
+  const [isEditing, editing] = useDisclosure(opened === 'edit', { onClose: () => setParams({ open: '' }) })
+  const [booking, setBooking] = useState<'topup' | 'adjustment' | undefined>(opened === 'credits' ? 'topup' : undefined)
+  const closeBooking = () => {
+    setBooking(undefined)
+    setParams({ open: '' })
+  }
   if (!mayChange) return null
   return (
     <>
@@ -91,7 +98,7 @@ function Actions({ of: account }: { readonly of: AccountObject }): ReactNode {
       <Button variant="default" leftSection={<IconPencil size={16} />} onClick={editing.open}>
         Edit
       </Button>
-      {booking !== undefined && <AddCredits of={account} kind={booking} onClose={() => setBooking(undefined)} />}
+      {booking !== undefined && <AddCredits of={account} kind={booking} onClose={closeBooking} />}
       {isEditing && <EditAccount of={account} onClose={editing.close} />}
     </>
   )

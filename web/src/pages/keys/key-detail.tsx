@@ -14,6 +14,7 @@ import { DescriptionList } from '../../components/description-list.tsx'
 import { BackLink, PendingPage } from '../../components/detail-page.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
+import { useParams } from '../../components/search-params.ts'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TagList } from '../../components/tags.tsx'
 import { Ago, Timestamp } from '../../components/timestamp.tsx'
@@ -70,7 +71,8 @@ export default function KeyDetail({ id }: { readonly id: string }): ReactNode {
 
 function Actions({ of: key }: { readonly of: KeyObject }): ReactNode {
   const mayChange = useMayChange()
-  const [isEditing, editing] = useDisclosure(false)
+  const [params, setParams] = useParams()
+  const [isEditing, editing] = useDisclosure(params.get('open') === 'edit', { onClose: () => setParams({ open: '' }) })
   const [isRevoking, revoking] = useDisclosure(false)
   const [rotation, setRotation] = useState(0)
   const [isRotating, rotating] = useDisclosure(false)

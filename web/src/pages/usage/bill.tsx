@@ -5,6 +5,7 @@ import type { UsageRow } from '../../api/usage.ts'
 import { Credits } from '../../components/credits.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
+import { isLess, minus } from '../../format/amounts.ts'
 import { groupDecimal, shiftDecimal } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
 
@@ -55,7 +56,16 @@ export function Bill({ of: row }: { readonly of: UsageRow }): ReactNode {
         )}
         <Sum name="Cost" value={row.cost} isBold />
         <Sum name="Initial hold" value={row.hold} />
-        {row.upstream_cost !== null && <Sum name="Provider cost" value={row.upstream_cost} />}
+        {row.upstream_cost !== null && (
+          <>
+            <Sum name="Provider cost" value={row.upstream_cost} />
+            <Sum
+              name="Margin"
+              value={minus(row.cost, row.upstream_cost)}
+              isLoss={isLess(row.cost, row.upstream_cost)}
+            />
+          </>
+        )}
       </TableFrame>
       {row.price_version !== null && (
         <Text size="xs" c="dimmed" px="md" py="xs">
@@ -89,15 +99,17 @@ function Sum({
   name,
   value,
   isBold = false,
+  isLoss = false,
 }: {
   readonly name: string
   readonly value: string
   readonly isBold?: boolean
+  readonly isLoss?: boolean
 }): ReactNode {
   return (
     <Table.Tr fw={isBold ? 650 : 400}>
       <Table.Td>{name}</Table.Td>
-      <Table.Td colSpan={2} className="right">
+      <Table.Td colSpan={2} className="right" c={isLoss ? 'var(--mantine-color-error)' : undefined}>
         <Credits value={value} isExact /> credits
       </Table.Td>
     </Table.Tr>

@@ -7,7 +7,7 @@ export const OUTCOMES: Readonly<Record<Outcome, string>> = {
   client_left: 'client disconnected',
   upstream_failed: 'provider failed',
   upstream_broke: 'stream interrupted',
-  refused: 'rejected',
+  refused: 'refused',
   recovered: 'recovered',
 }
 

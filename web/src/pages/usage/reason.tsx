@@ -1,23 +1,62 @@
-// Why a request was refused or failed: the message, and the figures of the limit.
-import { Text } from '@mantine/core'
+// Why a request ended as it did: one sentence with the actions that help, and what the client received.
+import { Alert, Anchor, Group, Text } from '@mantine/core'
+import { IconAlertTriangle, IconBan, IconCircleCheck, IconInfoCircle } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { useMayChange } from '../../api/session-context.ts'
 import type { UsageRow } from '../../api/usage.ts'
-import { DescriptionList } from '../../components/description-list.tsx'
-import { Panel } from '../../components/panel.tsx'
+import { amount, isLess } from '../../format/amounts.ts'
+import { type Explanation, explain } from './explain.ts'
+
+const LOOKS = {
+  good: { color: 'green', icon: IconCircleCheck },
+  refused: { color: 'orange', icon: IconBan },
+  failed: { color: 'red', icon: IconAlertTriangle },
+  neutral: { color: 'blue', icon: IconInfoCircle },
+} as const satisfies Record<Explanation['tone'], unknown>
 
 export function Reason({ of: row }: { readonly of: UsageRow }): ReactNode {
-  const { error_message: message, error_detail: detail } = row
-  if (message === null) return null
-  const figures = Object.entries(detail ?? {}).filter(([name]) => name !== 'attempts')
+  const mayChange = useMayChange()
+  const { tone, sentence, actions } = explain(row)
+  const { color, icon: Icon } = LOOKS[tone]
   return (
-    <Panel title="Reason">
-      <Text size="sm" className="break" mb={figures.length === 0 ? 0 : 'sm'}>
-        {message}
-      </Text>
-      {figures.length > 0 && (
-        <DescriptionList of={figures.map(([name, value]) => [name.replaceAll('_', ' '), String(value)] as const)} />
+    <Alert color={color} icon={<Icon size={20} />} py="sm" role="note" aria-label="Outcome">
+      <Group gap="xs" justify="space-between" align="baseline">
+        <Text size="sm" fw={600} className="break" flex="1 1 300px">
+          <bdi>{sentence}</bdi>
+        </Text>
+        {mayChange &&
+          actions.map(({ label, href }) => (
+            <Anchor key={label} component={Link} href={href} size="sm" fw={600}>
+              {label}
+            </Anchor>
+          ))}
+      </Group>
+      {row.error_code !== null && (
+        <Text size="xs" c="dimmed" mt={4} className="break">
+          The client received {row.http_status === null ? '' : `HTTP ${row.http_status} `}
+          <span className="mono">{row.error_code}</span>
+          {row.error_message === null ? '' : `: ${row.error_message}`}
+        </Text>
       )}
-    </Panel>
+    </Alert>
+  )
+}
+
+// A request whose provider cost more than the client paid.
+export function SoldAtLoss({ of: { cost, upstream_cost: paid, model_served: model } }: { readonly of: UsageRow }) {
+  if (paid === null || !isLess(cost, paid)) return null
+  return (
+    <Alert color="red" icon={<IconAlertTriangle size={20} />} py="sm" title="Sold at a loss">
+      <Group gap="xs" justify="space-between" align="baseline">
+        <Text size="sm">
+          The client paid {amount(cost)} credits; the provider cost {amount(paid)}.
+        </Text>
+        <Anchor component={Link} href={`/models?q=${encodeURIComponent(model ?? '')}`} size="sm" fw={600}>
+          Open model prices
+        </Anchor>
+      </Group>
+    </Alert>
   )
 }
 

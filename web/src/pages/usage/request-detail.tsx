@@ -16,7 +16,7 @@ import { TagList } from '../../components/tags.tsx'
 import { Attempts } from './attempts.tsx'
 import { Bill } from './bill.tsx'
 import { OUTCOMES } from './outcomes.ts'
-import { Reason } from './reason.tsx'
+import { Reason, SoldAtLoss } from './reason.tsx'
 import { Routing } from './routing.tsx'
 import { Timeline } from './timeline.tsx'
 
@@ -41,10 +41,11 @@ export default function RequestDetail({ id }: { readonly id: string }): ReactNod
   }
   return (
     <Page title="Request" above={back} about={<Identifier id={row.request_id} label="request ID" />}>
+      <Reason of={row} />
+      <SoldAtLoss of={row} />
       <Panel>
         <DescriptionList of={summaryOf(row)} />
       </Panel>
-      <Reason of={row} />
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Timeline of={row} />
         <Bill of={row} />

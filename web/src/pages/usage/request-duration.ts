@@ -1,6 +1,6 @@
 // The duration of a request, from its reservation to its end.
-import type { UsageRow } from '../../api/usage.ts'
+import type { OperatorUsageObject } from '../../../../src/domain/usage-wire.ts'
 
-export function durationMs(row: UsageRow): number | null {
+export function durationMs(row: OperatorUsageObject): number | null {
   return row.finished_at === null ? null : Date.parse(row.finished_at) - Date.parse(row.created_at)
 }

@@ -46,7 +46,7 @@ export function Routing({ of: row }: { readonly of: UsageRow }): ReactNode {
     <Panel title="Routing" flush>
       {row.routing.length === 0 ? (
         <Text size="sm" c="dimmed" px="md" pb="md">
-          {row.outcome === 'refused' ? 'Rejected before routing.' : 'No routing decisions were stored.'}
+          {row.outcome === 'refused' ? 'Refused before routing.' : 'No routing decisions were stored.'}
         </Text>
       ) : (
         <TableFrame label="Routing" columns={COLUMNS}>

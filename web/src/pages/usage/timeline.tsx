@@ -1,4 +1,4 @@
-// The timeline of a request: received, first byte, finished.
+// The timeline of a request: received, first byte, and how it ended.
 import { Box, Timeline as Steps, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { UsageRow } from '../../api/usage.ts'
@@ -9,15 +9,17 @@ import { duration } from '../../format/numbers.ts'
 export function Timeline({ of: row }: { readonly of: UsageRow }): ReactNode {
   const start = Date.parse(row.created_at)
   const since = (at: string | null) => (at === null ? null : Date.parse(at) - start)
+  // A refused request has no response that could begin.
+  const isRefused = row.outcome === 'refused' && row.first_byte_at === null
   const steps = [
     { name: 'Received', at: row.created_at, after: 0 },
-    { name: 'First byte', at: row.first_byte_at, after: since(row.first_byte_at) },
-    { name: 'Finished', at: row.finished_at, after: since(row.finished_at) },
+    ...(isRefused ? [] : [{ name: 'First byte', at: row.first_byte_at, after: since(row.first_byte_at) }]),
+    { name: ENDS[row.outcome ?? 'completed'] ?? 'Finished', at: row.finished_at, after: since(row.finished_at) },
   ]
   const reached = steps.findLastIndex(({ at }) => at !== null)
   return (
     <Panel title="Timeline">
-      <Bar first={since(row.first_byte_at)} whole={since(row.finished_at)} />
+      {!isRefused && <Bar first={since(row.first_byte_at)} whole={since(row.finished_at)} />}
       <Steps active={reached} bulletSize={14} lineWidth={2} mt="md">
         {steps.map(({ name, at, after }) => (
           <Steps.Item key={name} title={<Text size="sm">{name}</Text>}>
@@ -30,6 +32,13 @@ export function Timeline({ of: row }: { readonly of: UsageRow }): ReactNode {
       </Steps>
     </Panel>
   )
+}
+
+const ENDS: Readonly<Record<string, string>> = {
+  refused: 'Refused',
+  upstream_failed: 'Failed',
+  upstream_broke: 'Interrupted',
+  client_left: 'Client disconnected',
 }
 
 // The wait for the first byte and the response, to scale.

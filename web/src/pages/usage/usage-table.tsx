@@ -152,5 +152,5 @@ function outcomeOf(row: UsageRow): string {
   if (row.outcome === null) return 'running'
   if (row.outcome !== 'refused') return OUTCOMES[row.outcome]
   // A stream that had started reports the error in its last chunk.
-  return `rejected ${(row.http_status === 200 ? row.error_code : row.http_status) ?? ''}`.trim()
+  return `refused ${(row.http_status === 200 ? row.error_code : row.http_status) ?? ''}`.trim()
 }
