@@ -21,6 +21,8 @@ const LAYERS: Layers = [
   ['admit/', [CONTRACT, 'domain/', 'lib/']],
   ['settle/', [CONTRACT, 'domain/', 'lib/']],
   ['admin/', [CONTRACT, 'domain/', 'lib/']],
+  // What customers do with their own account: the operators' methods, in the scope of one account.
+  ['portal/', ['admin/', CONTRACT, 'domain/', 'lib/']],
   ['route/', [CONTRACT, 'upstream/', 'chat/parse-request.ts', 'chat/parse-embeddings.ts', 'domain/', 'lib/']],
   ['relay/', ['domain/', 'lib/']],
   // Endpoints are called with the HTTP clients of providers: the same rules for addresses and proxies.
@@ -41,6 +43,7 @@ const LAYERS: Layers = [
       'dialects/',
       'chat/',
       'admin/',
+      'portal/',
       'catalog/schema.ts',
       'relay/sink.ts',
       'admit/',

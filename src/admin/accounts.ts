@@ -1,7 +1,14 @@
 // Admin operations on accounts, their credits and their ledger.
 import { type BudgetObject, budgetObject } from '../domain/budget.ts'
 import { formatCredits, type Nano } from '../domain/credits.ts'
-import { type Account, type AccountState, type AccountStatus, accountState } from '../domain/key.ts'
+import {
+  type Account,
+  type AccountState,
+  type AccountStatus,
+  accountState,
+  type PortalKeyLimits,
+} from '../domain/key.ts'
+import { type WrittenKeyLimits, writeKeyLimits } from '../domain/portal-key-limits.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { isoTime } from '../domain/wire-time.ts'
 import type { AccountFilter, Accounts, Actor, LedgerEntry, LedgerKind, Page } from '../store/contract/operator.ts'
@@ -11,8 +18,10 @@ import {
   type List,
   listOf,
   missing,
+  readCreditLimit,
   readCredits,
   readIfMatch,
+  readModels,
   readName,
   readNote,
   unknown,
@@ -24,6 +33,8 @@ export type AccountSettings = {
   readonly budgets?: readonly BudgetInput[]
   // An event is raised when less is available; null: never.
   readonly low_balance?: string | null
+  // Of keys that customers create in the portal; null: none of their own.
+  readonly portal_key_limits?: Partial<WrittenKeyLimits> | null
 }
 export type AccountInput = AccountSettings & { readonly name: string }
 export type AccountChange = AccountSettings & { readonly name?: string; readonly status?: AccountStatus }
@@ -41,6 +52,7 @@ export type AccountObject = {
   readonly spent_this_month: string
   readonly budgets: readonly BudgetObject[]
   readonly low_balance: string | null
+  readonly portal_key_limits: WrittenKeyLimits | null
   readonly version: number
   readonly created_at: string
 }
@@ -136,10 +148,25 @@ export function accountMethods(needs: AccountNeeds): AccountMethods {
   }
 }
 
-function readSettings({ budgets, low_balance: low }: AccountSettings) {
+function readSettings({ budgets, low_balance: low, portal_key_limits: limits }: AccountSettings) {
   return {
     ...(budgets === undefined ? {} : { budgets: readBudgetInputs(budgets) }),
     ...(low === undefined ? {} : { lowBalance: low === null ? null : readThreshold(low) }),
+    ...(limits === undefined ? {} : { portalKeyLimits: limits === null ? null : readPortalKeyLimits(limits) }),
+  }
+}
+
+// The whole of it; what is absent is not limited.
+function readPortalKeyLimits(limits: Partial<WrittenKeyLimits>): PortalKeyLimits {
+  const credits = limits.credit_limit ?? null
+  return {
+    maxKeys: limits.max_keys ?? null,
+    rpmLimit: limits.rpm_limit ?? null,
+    dailyLimit: limits.daily_limit ?? null,
+    maxConcurrent: limits.max_concurrent ?? null,
+    creditLimit: credits === null ? null : readCreditLimit('portal_key_limits.credit_limit', credits),
+    expiresInDays: limits.expires_in_days ?? null,
+    allowedModels: readModels(limits.allowed_models ?? [], 'portal_key_limits.allowed_models'),
   }
 }
 
@@ -178,6 +205,7 @@ function accountObject(account: Account): AccountObject {
     spent_this_month: formatCredits(account.spentThisMonth),
     budgets: account.budgetStates.map(budgetObject),
     low_balance: account.lowBalance === null ? null : formatCredits(account.lowBalance),
+    portal_key_limits: account.portalKeyLimits === null ? null : writeKeyLimits(account.portalKeyLimits),
     version,
     created_at: isoTime(createdAt),
   }

@@ -49,10 +49,10 @@ export function readCidrs(texts: readonly string[]): readonly string[] {
 }
 
 // Ids and patterns: visible text, each once.
-export function readModels(texts: readonly string[]): readonly string[] {
+export function readModels(texts: readonly string[], param = 'allowed_models'): readonly string[] {
   const wrongAt = texts.findIndex(text => /[^\P{C}]|\s/u.test(text) || text === '' || text.length > MODEL_NAME_MAX)
-  if (wrongAt >= 0) throw wrong(`allowed_models.${wrongAt}`, 'the id of a model, or a pattern such as "gpt-4o*"')
-  if (texts.length > ALLOWED_MODELS_MAX) throw wrong('allowed_models', `at most ${ALLOWED_MODELS_MAX} entries`)
+  if (wrongAt >= 0) throw wrong(`${param}.${wrongAt}`, 'the id of a model, or a pattern such as "gpt-4o*"')
+  if (texts.length > ALLOWED_MODELS_MAX) throw wrong(param, `at most ${ALLOWED_MODELS_MAX} entries`)
   return [...new Set(texts)]
 }
 
@@ -93,6 +93,12 @@ export function readCredits(param: string, text: string): Nano {
   if (isBeyondCredits(text)) throw wrong(param, `at most ${formatCredits(NANO_MAX)} credits`)
   if (amount === undefined) throw wrong(param, 'a decimal string with at most nine decimals, such as "10.00"')
   return amount
+}
+
+export function readCreditLimit(param: string, text: string): Nano {
+  const limit = readCredits(param, text)
+  if (limit < 0n) throw wrong(param, 'zero or more')
+  return limit
 }
 
 // Of a fault by a schema or by a rule. Names in its path are a caller's words, so that they are cut and made well-formed.

@@ -26,7 +26,7 @@ import {
   listOf,
   missing,
   readCidrs,
-  readCredits,
+  readCreditLimit,
   readFuture,
   readIfMatch,
   readModels,
@@ -66,7 +66,7 @@ export type KeyNeeds = {
 }
 
 export function keyMethods(needs: KeyNeeds): KeyMethods {
-  const { keys, clock, brand } = needs
+  const { keys, clock } = needs
   const write = (key: KeyWithSecrets) => keyObject(key, clock.now())
 
   async function thenForget<T>(id: string, change: Promise<T>): Promise<T> {
@@ -82,8 +82,8 @@ export function keyMethods(needs: KeyNeeds): KeyMethods {
       const id = `key_${needs.newId().replaceAll('-', '')}`
       const accountId = input.account_id ?? needs.defaultAccountId()
       if (accountId === undefined) throw missing('account_id')
-      const controls = { ...needs.defaults, ...readChange(input, clock.now()), name: readName(input.name) }
-      const { secret, stored } = newSecret(needs)
+      const controls = { ...needs.defaults, ...readKeyChange(input, clock.now()), name: readName(input.name) }
+      const { secret, stored } = newKeySecret(needs)
       const key = await keys.create({ id, accountId, ...controls, secret: stored }, actor)
       if (key === 'no_account') throw wrong('account_id', 'the id of an existing account')
       return { ...write(key), secret }
@@ -98,7 +98,7 @@ export function keyMethods(needs: KeyNeeds): KeyMethods {
     },
 
     async update(id, change, ifMatch, actor) {
-      const patch = readChange(change, clock.now())
+      const patch = readKeyChange(change, clock.now())
       const key = await thenForget(id, keys.update(id, patch, actor, readIfMatch(ifMatch)))
       if (key === 'changed') throw versionMismatch('key', id)
       if (key === 'revoked') throw new Refusal('conflict', { message: 'The key is revoked and cannot be changed.' })
@@ -107,7 +107,7 @@ export function keyMethods(needs: KeyNeeds): KeyMethods {
     },
 
     async rotate(id, actor) {
-      const { secret, stored } = newSecret(needs)
+      const { secret, stored } = newKeySecret(needs)
       const key = await thenForget(id, keys.rotate(id, stored, actor))
       if (key === 'too_many_secrets') throw new Refusal('too_many_secrets')
       if (key === 'not_active') throw new Refusal('conflict', { message: 'Only an active key can be rotated.' })
@@ -128,16 +128,19 @@ export function keyMethods(needs: KeyNeeds): KeyMethods {
       return write(key)
     },
   }
+}
 
-  function newSecret({ randomBytes }: Pick<KeyNeeds, 'randomBytes'>): { secret: string; stored: NewSecret } {
-    const secret = brand.keyPrefix + encodeBase62(randomBytes(SECRET_BYTES))
-    const hash = createHash('sha256').update(secret).digest('hex')
-    return { secret, stored: { hash, prefix: brand.keyPrefix, last4: secret.slice(-4) } }
-  }
+export function newKeySecret({ brand, randomBytes }: Pick<KeyNeeds, 'brand' | 'randomBytes'>): {
+  readonly secret: string
+  readonly stored: NewSecret
+} {
+  const secret = brand.keyPrefix + encodeBase62(randomBytes(SECRET_BYTES))
+  const hash = createHash('sha256').update(secret).digest('hex')
+  return { secret, stored: { hash, prefix: brand.keyPrefix, last4: secret.slice(-4) } }
 }
 
 // Only the named fields; an omitted field is unchanged.
-function readChange(change: KeyChange, now: number): Partial<KeyControls> {
+export function readKeyChange(change: KeyChange, now: number): Partial<KeyControls> {
   const { credit_limit: creditLimit, scopes } = change
   return {
     ...(change.name === undefined ? {} : { name: readName(change.name) }),
@@ -145,20 +148,15 @@ function readChange(change: KeyChange, now: number): Partial<KeyControls> {
     ...(change.ip_allowlist === undefined ? {} : { ipAllowlist: readCidrs(change.ip_allowlist) }),
     ...(change.rpm_limit === undefined ? {} : { rpmLimit: change.rpm_limit }),
     ...(change.daily_limit === undefined ? {} : { dailyLimit: change.daily_limit }),
-    ...(creditLimit === undefined ? {} : { creditLimit: readLimit(creditLimit) }),
+    ...(creditLimit === undefined
+      ? {}
+      : { creditLimit: creditLimit === null ? null : readCreditLimit('credit_limit', creditLimit) }),
     ...(change.max_concurrent === undefined ? {} : { maxConcurrent: change.max_concurrent }),
     ...(change.allowed_models === undefined ? {} : { allowedModels: readModels(change.allowed_models) }),
     ...(change.tags === undefined ? {} : { tags: readTags(change.tags) }),
     ...(change.expires_at === undefined ? {} : { expiresAt: readFuture('expires_at', change.expires_at, now) }),
     ...(change.budgets === undefined ? {} : { budgets: readBudgetInputs(change.budgets) }),
   }
-}
-
-function readLimit(text: string | null): bigint | null {
-  if (text === null) return null
-  const limit = readCredits('credit_limit', text)
-  if (limit < 0n) throw wrong('credit_limit', 'zero or more')
-  return limit
 }
 
 function found(key: KeyWithSecrets | undefined): KeyWithSecrets {
@@ -217,7 +215,7 @@ export type KeyObject = {
 // The only responses that contain a secret: of a creation and of a rotation.
 export type KeyWithSecret = KeyObject & { readonly secret: string }
 
-function keyObject(key: KeyWithSecrets, now: number): KeyObject {
+export function keyObject(key: KeyWithSecrets, now: number): KeyObject {
   return {
     object: 'key',
     id: key.id,

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { SECRET_BYTES } from '../domain/key.ts'
 import { type Operator, RESERVED_NAMES, type Role } from '../domain/operator.ts'
+import { PORTAL_ACTOR_PREFIX } from '../domain/portal.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
 import { encodeBase62 } from '../lib/base62.ts'
 import type { Actor, OperatorPatch, Operators, Page } from '../store/contract/operator.ts'
@@ -102,7 +103,8 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]
 function readOperatorName(text: string): string {
   if (UNSEEN.test(text)) throw wrong('name', 'no invisible or control characters')
   const name = readName(text.normalize('NFKC').replace(/\s+/g, ' ').trim())
-  if (RESERVED_NAMES.includes(name.toLowerCase())) throw wrong('name', `a name other than ${name}`)
+  const isReserved = RESERVED_NAMES.includes(name.toLowerCase()) || name.toLowerCase().startsWith(PORTAL_ACTOR_PREFIX)
+  if (isReserved) throw wrong('name', `a name other than ${name}`)
   return name
 }
 

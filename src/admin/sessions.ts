@@ -79,7 +79,7 @@ export function isCsrfToken(given: string, secret: string): boolean {
   return timingSafeEqual(digest(given), digest(csrfTokenOf(secret)))
 }
 
-function csrfTokenOf(secret: string): string {
+export function csrfTokenOf(secret: string): string {
   return createHmac('sha256', secret).update('csrf').digest('base64url')
 }
 

@@ -17,6 +17,8 @@ export type SettingsObject = {
   readonly explain: boolean
   readonly show_upstream_cost: boolean
   readonly allow_private_upstreams: boolean
+  // Null: switched off.
+  readonly portal: { readonly url: string | null; readonly name: string; readonly color: string | null } | null
 }
 
 export type RedisState = 'none' | 'ok' | 'away'

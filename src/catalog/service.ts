@@ -241,6 +241,7 @@ function atNextStart(running: Config, wanted: Config): readonly string[] {
     drain_max: config.bounds.drainMaxMs,
     usage_retention_days: config.usageRetentionDays,
     telemetry: config.tracing,
+    portal: config.portal,
   })
   const [before, after] = [settings(running), settings(wanted)].map(each => Object.entries(each).map(written))
   return (after ?? []).flatMap(([name, value], at) => (before?.[at]?.[1] === value ? [] : [name]))

@@ -28,6 +28,7 @@ import {
 import { type Brand, type FileCatalog, NO_FILE, readConfigFile, type Tracing } from './file.ts'
 import { BOUNDS, type Bounds } from './limits.ts'
 import { type Otel, readOtel } from './otel.ts'
+import type { PortalBrand } from './portal.ts'
 
 export type { Listen } from './env.ts'
 
@@ -65,6 +66,8 @@ export type Config = {
   readonly showUpstreamCost: boolean
   readonly allowPrivateUpstreams: boolean
   readonly webhooksAllowPrivate: boolean
+  // Undefined: switched off.
+  readonly portal: PortalBrand | undefined
   // A Postgres that may lose acknowledged commits gives a warning instead of an error.
   readonly allowUnsafeDatabase: boolean
   // Null: usage rows are kept forever.
@@ -94,6 +97,7 @@ const KNOWN = [
   'DETECT_PROVIDERS',
   'ALLOW_PRIVATE_UPSTREAMS',
   'WEBHOOKS_ALLOW_PRIVATE',
+  'PORTAL',
   'ALLOW_UNSAFE_DATABASE',
   'LOG_LEVEL',
   'URL',
@@ -131,6 +135,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     showUpstreamCost: file.showUpstreamCost,
     allowPrivateUpstreams: flag(env, 'TURNPIKE_ALLOW_PRIVATE_UPSTREAMS', file.allowPrivateUpstreams),
     webhooksAllowPrivate: flag(env, 'TURNPIKE_WEBHOOKS_ALLOW_PRIVATE', false),
+    portal: flag(env, 'TURNPIKE_PORTAL', true) ? file.portal : undefined,
     allowUnsafeDatabase: flag(env, 'TURNPIKE_ALLOW_UNSAFE_DATABASE', false),
     usageRetentionDays: file.usageRetentionDays,
     catalog: file.catalog,

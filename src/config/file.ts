@@ -34,6 +34,7 @@ import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
 import { type Fault, type Faults, invalidField, type Path } from '../lib/schema-fault.ts'
 import { BadConfig } from './bad-config.ts'
 import { BOUNDS } from './limits.ts'
+import { NO_PORTAL_BRAND, PORTAL_WORDS, type PortalBrand, PortalSchema, portalBrandOf, portalFaults } from './portal.ts'
 import { openYaml } from './yaml.ts'
 
 export type Brand = { readonly keyPrefix: string; readonly headerPrefix: string }
@@ -68,6 +69,7 @@ export type FileSettings = {
   // Null: usage rows are kept forever.
   readonly usageRetentionDays: number | null
   readonly tracing: Tracing
+  readonly portal: PortalBrand
 }
 
 // Whether a caller's `traceparent` is the parent of its request, and whether providers get one.
@@ -93,6 +95,7 @@ export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   drainMaxMs: BOUNDS.drainMaxMs,
   usageRetentionDays: null,
   tracing: { trustTraceparent: false, propagateTraceparent: false },
+  portal: NO_PORTAL_BRAND,
 }
 
 const KEY_PREFIX = '^[A-Za-z0-9_-]{1,32}$'
@@ -102,6 +105,7 @@ const WORDS: Readonly<Record<string, string>> = {
   [KEY_PREFIX]: '1 to 32 letters, digits, dashes or underscores',
   [HEADER_PREFIX]: '2 to 32 letters, digits and dashes, from a letter to a dash, such as "X-Svc-"',
   [ORIGIN]: 'an origin such as "https://app.example.com"',
+  ...PORTAL_WORDS,
 }
 
 const seconds = (maximum: number) => Type.Number({ minimum: 0, maximum })
@@ -142,6 +146,7 @@ const SETTINGS = {
     },
     strict,
   ),
+  portal: PortalSchema,
 }
 export const FILE_SETTINGS = Object.keys(SETTINGS)
 
@@ -240,6 +245,7 @@ function settingsOf(file: FileInput): Omit<FileSettings, 'catalog'> {
       trustTraceparent: file.telemetry?.trust_traceparent ?? NO_FILE.tracing.trustTraceparent,
       propagateTraceparent: file.telemetry?.propagate_traceparent ?? NO_FILE.tracing.propagateTraceparent,
     },
+    portal: portalBrandOf(file.portal),
   }
 }
 
@@ -271,6 +277,7 @@ function* fileFaults(file: FileInput): Faults {
     yield invalidField(['defaults', 'credit_limit'], 'is too high')
   yield* rangeFaults(['defaults', 'ip_allowlist'], defaults?.ip_allowlist)
   yield* rangeFaults(['trusted_proxies'], file.trusted_proxies)
+  yield* portalFaults(file.portal)
   for (const [index, origin] of (file.cors_origins ?? []).entries())
     if (URL.parse(origin)?.origin !== origin)
       yield invalidField(['cors_origins', index], 'must be an origin alone, without a path or a slash at its end')

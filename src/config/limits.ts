@@ -183,6 +183,12 @@ const TABLE = {
   operatorsMax: 1000,
   // Beyond this, the operator's oldest session ends.
   sessionsPerOperatorMax: 100,
+  // The customer portal: beyond these, the account's oldest unused link or session ends.
+  portalLinksPerAccountMax: 100,
+  portalSessionsPerAccountMax: 100,
+  // Changes of one account on a node, and its reports that wait: a page reads several at once.
+  portalChangesPerMinute: 60,
+  portalReportsWaitingMax: 16,
   // How often passed ends of keys and old secrets are stored.
   keyEndsEveryMs: 1 * SECOND,
   // How often there is a check for roll-ups and retention, and the pause between two steps where there is more to do.

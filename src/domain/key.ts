@@ -77,6 +77,19 @@ export type KeyWithSecrets = Key & {
 export const ACCOUNT_STATUSES = ['active', 'suspended'] as const
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number]
 export type Balance = { readonly available: Nano; readonly held: Nano; readonly spent: Nano; readonly owed: Nano }
+// The highest values of a key that a customer creates; null: only what the gateway allows.
+export type PortalKeyLimits = {
+  // Of all active keys of the account.
+  readonly maxKeys: number | null
+  readonly rpmLimit: number | null
+  readonly dailyLimit: number | null
+  readonly maxConcurrent: number | null
+  readonly creditLimit: Nano | null
+  readonly expiresInDays: number | null
+  // Ids and patterns with `*`; empty: all.
+  readonly allowedModels: readonly string[]
+}
+
 export type Account = {
   readonly id: string
   readonly name: string
@@ -88,6 +101,7 @@ export type Account = {
   readonly budgetStates: readonly BudgetState[]
   // An event is raised when less is available; null: never.
   readonly lowBalance: Nano | null
+  readonly portalKeyLimits: PortalKeyLimits | null
   // Incremented with every change of it, except of its balance.
   readonly version: number
   readonly createdAt: number

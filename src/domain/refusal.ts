@@ -126,6 +126,19 @@ export const REFUSALS = {
   // Only used by the admin API.
   csrf_failed: entry(403, 'permission_error', NO_KEY, 'The CSRF token in X-CSRF-Token is missing or invalid.'),
   operator_is_viewer: entry(403, 'permission_error', NO_KEY, 'This operator has read-only access.'),
+  // Only used by the customer portal.
+  portal_session_required: entry(
+    401,
+    'authentication_error',
+    NO_KEY,
+    'There is no open portal session, or it has ended. Open the portal again from the site that linked to it.',
+  ),
+  permission_missing: entry(
+    403,
+    'permission_error',
+    NO_KEY,
+    'This portal session does not have the permission that this endpoint requires.',
+  ),
   conflict: entry(409, 'invalid_request_error', NO_KEY, 'The change conflicts with the current state.'),
   too_many_secrets: entry(
     409,

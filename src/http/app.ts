@@ -9,12 +9,16 @@ import { hasLeft } from './admin/answers.ts'
 import { adminGuard, bearsToken, sessionCookies, tokenHash } from './admin/guard.ts'
 import type { Brand } from './openapi/document.ts'
 import { documents } from './openapi/documents.ts'
+import { portalPages } from './portal/pages.ts'
+import { type PortalNeeds, portalApi } from './portal/portal-api.ts'
 import { securityHeaders, sendSecurityHeaders } from './security-headers.ts'
-import { dashboard } from './static.ts'
+import { assets, dashboard } from './static.ts'
 
 export type AppNeeds = OperationsNeeds & {
   readonly newRequestId: () => string
   readonly admin: AdminNeeds
+  // Undefined: switched off.
+  readonly portal: PortalNeeds | undefined
   readonly brand: Brand
   // The folder of the dashboard's files, if it is built.
   readonly dashboardFolder: string
@@ -28,8 +32,11 @@ export type AppNeeds = OperationsNeeds & {
   readonly onBug: (error: unknown, requestId: string) => void
 }
 
-// Probes, metrics and documents are on every listener; the admin API and the dashboard may be on another.
-export async function openApp(parts: { readonly admin: boolean }, needs: AppNeeds): Promise<FastifyInstance> {
+export type AppParts = { readonly admin: boolean; readonly portal: boolean }
+
+// Probes, metrics and documents are on every listener. The admin API and the dashboard may be on another than the portal, which is for
+// the callers of /v1.
+export async function openApp(parts: AppParts, needs: AppNeeds): Promise<FastifyInstance> {
   const closing = () => (needs.closing() ? { connection: 'close' } : {})
   const app = fastify({
     genReqId: needs.newRequestId,
@@ -81,6 +88,11 @@ export async function openApp(parts: { readonly admin: boolean }, needs: AppNeed
     adminApi(app, needs.admin)
     dashboard(app, needs.dashboardFolder)
   }
+  if (parts.portal && needs.portal !== undefined) {
+    portalApi(app, needs.portal)
+    portalPages(app, needs.dashboardFolder, needs.portal)
+  }
+  if (parts.admin || parts.portal) assets(app, needs.dashboardFolder)
   await app.ready()
   return app
 }

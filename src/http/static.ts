@@ -37,12 +37,8 @@ export async function sendNamedFile(
 }
 
 export function dashboard(app: FastifyInstance, folder: string): void {
-  async function sendView(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const isBuilt = existsSync(join(folder, 'index.html'))
-    reply.headers({ 'content-security-policy': isBuilt ? DASHBOARD_CSP : PLAIN_PAGE_CSP, 'cache-control': 'no-cache' })
-    if (!isBuilt) return reply.type('text/html; charset=utf-8').send(rootPage())
-    return sendFile('index.html', folder, request, reply)
-  }
+  const sendView = (request: FastifyRequest, reply: FastifyReply) =>
+    sendPage(request, reply, { folder, file: 'index.html', csp: DASHBOARD_CSP })
 
   app.get('/', sendView)
   app.get('/index.html', sendView)
@@ -51,7 +47,24 @@ export function dashboard(app: FastifyInstance, folder: string): void {
     app.get(`/${view}/*`, sendView)
   }
   app.get('/:file', (request, reply) => sendNamedFile(request, reply, folder, 'no-cache'))
+}
+
+// Of the dashboard and the portal.
+export function assets(app: FastifyInstance, folder: string): void {
   app.get('/assets/:file', (request, reply) => sendNamedFile(request, reply, join(folder, 'assets'), FOR_A_YEAR))
+}
+
+type WebPage = { readonly folder: string; readonly file: string; readonly csp: string }
+
+export async function sendPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { folder, file, csp }: WebPage,
+): Promise<unknown> {
+  const isBuilt = existsSync(join(folder, file))
+  reply.headers({ 'content-security-policy': isBuilt ? csp : PLAIN_PAGE_CSP, 'cache-control': 'no-cache' })
+  if (!isBuilt) return reply.type('text/html; charset=utf-8').send(rootPage())
+  return sendFile(file, folder, request, reply)
 }
 
 // A file with `.gz` next to it, made by the build, is sent compressed to clients that accept it. No validators are sent: they would be

@@ -37,6 +37,7 @@ export async function openListeners(
     metricsToken: config.metricsToken,
     newRequestId: newId,
     admin: operator.admin,
+    portal: operator.portal,
     brand,
     dashboardFolder: join(packageRoot(), 'web/dist'),
     referenceFolder: join(packageRoot(), 'dist/reference'),
@@ -59,11 +60,11 @@ export async function openListeners(
     fastPath: config.network.fastPath,
   }
 
-  const app = await openApp({ admin: adminListen === undefined }, appNeeds)
+  const app = await openApp({ admin: adminListen === undefined, portal: operator.portal !== undefined }, appNeeds)
   const server = httpServer({ ...serverNeeds, v1: v1.router, others: app.routing })
   const open = [{ app, server, at: { host: config.host, port: config.port }, variable: 'TURNPIKE_HOST, TURNPIKE_PORT' }]
   if (typeof adminListen === 'object') {
-    const adminApp = await openApp({ admin: true }, appNeeds)
+    const adminApp = await openApp({ admin: true, portal: false }, appNeeds)
     const others = adminApp.routing
     // The dashboard's playground may only talk to its own origin: chats are served here too, by the same router.
     const onlyChats = async (req: IncomingMessage, res: ServerResponse) =>

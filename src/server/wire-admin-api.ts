@@ -24,6 +24,7 @@ import { Refusal } from '../domain/refusal.ts'
 import type { AdminNeeds } from '../http/admin/admin-api.ts'
 import type { CatalogMethods } from '../http/admin/catalog.ts'
 import { addressOfRequest, tlsOfRequest } from '../http/client-ip.ts'
+import type { PortalNeeds } from '../http/portal/portal-api.ts'
 import type { Clock } from '../lib/clock.ts'
 import { hostOf, NotPublic, requirePublic } from '../lib/egress.ts'
 import { version } from '../lib/version.ts'
@@ -35,9 +36,11 @@ import type { Drain } from './drain.ts'
 import type { OpenedStore } from './open-store.ts'
 import type { OpenedWebhooks } from './open-webhooks.ts'
 import type { V1 } from './wire-chat-api.ts'
+import { openPortal } from './wire-portal.ts'
 
 export type Operator = {
   readonly admin: AdminNeeds
+  readonly portal: PortalNeeds | undefined
   // The reason why not, or undefined.
   ready(): Promise<string | undefined>
   exampleModel(): string | undefined
@@ -70,10 +73,16 @@ export function openOperator(
   const { sessionsPerOperatorMax } = config.bounds
   const sessions = sessionMethods({ sessions: store.sessions, sessionsPerOperatorMax, newId, randomBytes })
 
+  const reports = reportMethods({ usage: store.usage, clock })
+  const hasBegun = () => begun !== undefined
+  const portal = openPortal(store, { accounts, keys, reports, hasBegun }, context)
+
   return {
+    portal,
     admin: {
       clock,
-      hasBegun: () => begun !== undefined,
+      hasBegun,
+      portal,
       operatorsOf: store.operators.bearers,
       sessionsOf: sessionsOf(store.sessions),
       touchSession: store.sessions.touch,
@@ -81,7 +90,7 @@ export function openOperator(
       cameByTls: tlsOfRequest(context.trustedProxies),
       keys,
       accounts,
-      reports: reportMethods({ usage: store.usage, clock }),
+      reports,
       nodes: nodeMethods(store),
       webhooks: webhookMethods({
         webhooks: store.webhooks,
@@ -141,8 +150,11 @@ function settingsOf(config: Config, redis: V1['redis']): SettingsMethod {
     explain: config.explain,
     show_upstream_cost: config.showUpstreamCost,
     allow_private_upstreams: config.allowPrivateUpstreams,
+    portal: config.portal === undefined ? null : portalSettings(config.portal),
   })
 }
+
+const portalSettings = ({ url, name, color }: NonNullable<Config['portal']>) => ({ url, name, color })
 
 // The admin operations on the catalog: how documents are read, encryption, and the rules for upstream addresses.
 type CatalogMethodNeeds = {

@@ -96,6 +96,7 @@ export async function openAdminFixture() {
     events: eventMethods({ events: repositories.events }),
     operators: operatorMethods({ operators: repositories.operators, operatorsMax: 5, newId, randomBytes }),
     sessions,
+    portal: undefined,
     settings: () => assert.fail('not used here'),
     catalog: catalogMethods({
       catalog: repositories.catalog,

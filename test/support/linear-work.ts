@@ -8,8 +8,7 @@ import { fieldPath } from '../../src/chat/request-errors.ts'
 import { parseCredits } from '../../src/domain/credits.ts'
 import { promptTexts, surelyExceeds } from '../../src/domain/prompt.ts'
 import { readTagsHeader } from '../../src/domain/tags.ts'
-import type { OperatorUsageObject } from '../../src/domain/usage-wire.ts'
-import { csvLine } from '../../src/http/admin/usage.ts'
+import { csvLine } from '../../src/http/csv.ts'
 import { clientAddress, parseCidrs } from '../../src/lib/ip-address.ts'
 import { guardText } from '../../src/lib/json-guard.ts'
 import { withoutQuotations } from '../../src/lib/quotations.ts'
@@ -84,7 +83,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'the words of the demo': text => wordEnds(text, 4096),
   'the count of the demo': text => countWords(text),
   'depth of a JSON text': text => guardText(text, { depthMax: 32, membersMax: 50_000 }),
-  'a cell of CSV': text => csvLine({ model_requested: text.slice(0, MIB / 4) } as OperatorUsageObject),
+  'a cell of CSV': text => csvLine(['cell'], { cell: text.slice(0, MIB / 4) }),
 }
 
 const BODY_READERS: Readonly<Record<string, (text: string) => unknown>> = {

@@ -1,12 +1,9 @@
 // Usage rows as CSV: no caller's text may run as a formula in a spreadsheet.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OperatorUsageObject } from '../../src/domain/usage-wire.ts'
-import { CSV_HEADER, csvLine } from '../../src/http/admin/usage.ts'
+import { csvLine } from '../../src/http/csv.ts'
 
-const COLUMN = CSV_HEADER.trim().split(',').indexOf('model_requested')
-const cell = (text: string) => csvLine({ model_requested: text } as OperatorUsageObject).slice(COLUMN, -(2 + AFTER))
-const AFTER = CSV_HEADER.split(',').length - 1 - COLUMN
+const cell = (text: string) => csvLine(['text'], { text }).slice(0, -2)
 
 for (const before of [
   '',

@@ -13,6 +13,7 @@ import type { Operation, Response, Schema } from '../../src/http/openapi/documen
 import { docsPage } from '../../src/http/openapi/documents.ts'
 import { openApiDocument, openApiText } from '../../src/http/openapi/openapi.ts'
 import { NOTES } from '../../src/http/openapi/schemas.ts'
+import { PORTAL_ENDPOINTS } from '../../src/http/portal/schemas.ts'
 import { modelEntry } from '../../src/http/v1/models.ts'
 
 const CODES = Object.entries(REFUSALS)
@@ -63,10 +64,11 @@ test('every operation has a unique id, and its path parameters are described', (
   }
 })
 
-test('every endpoint is included: /v1, the admin table, operations', () => {
+test('every endpoint is included: /v1, the admin and portal tables, operations', () => {
   const there = operations().map(({ path, method }) => `${method.toUpperCase()} ${path}`)
 
   const admin = ADMIN_ENDPOINTS.map(({ method, path }) => `${method} ${path}`)
+  const portal = PORTAL_ENDPOINTS.map(({ method, path }) => `${method} ${path}`)
   const others = ['/health', '/ready', '/metrics', '/openapi.json', '/docs'].map(path => `GET ${path}`)
   const reads = ['/models', '/models/{id}', '/key/introspect', '/usage', '/usage/{request_id}'].map(
     path => `GET /v1${path}`,
@@ -79,7 +81,7 @@ test('every endpoint is included: /v1, the admin table, operations', () => {
     '/messages/count_tokens',
     '/responses',
   ].map(path => `POST /v1${path}`)
-  assert.deepEqual(there.toSorted(), [...posts, ...reads, ...admin, ...others].toSorted())
+  assert.deepEqual(there.toSorted(), [...posts, ...reads, ...admin, ...portal, ...others].toSorted())
 })
 
 test('every reference resolves', () => {
@@ -233,7 +235,7 @@ test('customers get only /v1, with exactly the components that it uses', () => {
   )
   assert.ok(names(customers).length < names(document).length)
   assert.deepEqual(Object.keys(customers.components.securitySchemes), ['apiKey'])
-  assert.doesNotMatch(JSON.stringify(customers.paths), /\/admin\/|TURNPIKE_/)
+  assert.doesNotMatch(JSON.stringify(customers.paths), /\/admin\/|\/portal\/|TURNPIKE_/)
   assert.doesNotMatch(customers.info.description, /operator_is_viewer|csrf_failed/)
 })
 

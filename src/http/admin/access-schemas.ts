@@ -55,6 +55,10 @@ const SettingsShape = Type.Object({
   explain: Type.Boolean(),
   show_upstream_cost: Type.Boolean({ description: 'Whether keys see `upstream_cost` on their own usage rows.' }),
   allow_private_upstreams: Type.Boolean(),
+  portal: Type.Union(
+    [Type.Object({ url: nullable(Type.String()), name: Type.String(), color: nullable(Type.String()) }), Type.Null()],
+    { description: 'The customer portal; null if it is switched off.' },
+  ),
 })
 
 export const ACCESS = {

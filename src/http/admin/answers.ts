@@ -1,10 +1,9 @@
-// Errors of the admin API: every error, whatever raised it, in the standard shape, and bodies that are JSON objects only.
+// Errors of the admin API and of the portal: every error, whatever raised it, in the standard shape, and bodies that are JSON objects only.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, Refusal } from '../../domain/refusal.ts'
 import { StoreUnavailable } from '../../store/contract/store.ts'
 import { parseJsonObject } from '../json-body.ts'
-import { isAt } from './endpoint-table.ts'
-import { ADMIN_ENDPOINTS } from './schemas.ts'
+import { type Endpoint, isAt } from './endpoint-table.ts'
 
 export function replyRefusal(reply: FastifyReply, refusal: Refusal, requestId: string): FastifyReply {
   const { retryAfter, headers } = refusal.detail
@@ -44,9 +43,9 @@ export function hasLeft(error: unknown, { raw }: FastifyRequest): boolean {
 }
 
 // No endpoint was found: a path that exists with other methods lists them.
-export function nothingHere(request: FastifyRequest): Refusal {
+export function nothingHere(request: FastifyRequest, endpoints: readonly Endpoint[]): Refusal {
   const path = request.url.split('?', 1)[0] ?? ''
-  const methods = ADMIN_ENDPOINTS.filter(endpoint => isAt(endpoint, path)).map(({ method }) => method)
+  const methods = endpoints.filter(endpoint => isAt(endpoint, path)).map(({ method }) => method)
   if (methods.length === 0) return new Refusal('not_found')
   return new Refusal('method_not_allowed', { headers: { allow: [...new Set(methods)].join(', ') } })
 }

@@ -1,8 +1,11 @@
-// The building blocks of the admin endpoint tables: an endpoint with its input and responses, lists and their pages.
+// The building blocks of endpoint tables, of the admin API and of the portal: an endpoint with its input and responses, lists and
+// their pages.
 import { type TObject, type TSchema, Type } from 'typebox'
+import type { PortalPermission } from '../../domain/portal.ts'
 import { PAGE_DEFAULT, PAGE_MAX } from '../../store/contract/operator.ts'
 
 export const ADMIN_PREFIX = '/admin/v1'
+export const PORTAL_PREFIX = '/portal/v1'
 
 export type Endpoint = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -15,6 +18,8 @@ export type Endpoint = {
   readonly response: TSchema
   // Who may call it: viewers only what reads, admins everything. `open`: anybody. `viewer`: also a viewer.
   readonly access?: 'open' | 'viewer'
+  // What a session of the portal must have been given.
+  readonly permission?: PortalPermission
   // The first is the success status.
   readonly statuses: readonly number[]
 }
@@ -22,9 +27,11 @@ export type Endpoint = {
 // Ids of models may contain slashes, sent plain or as %2F; nothing follows them in a path.
 const MODEL = `${ADMIN_PREFIX}/models/{id}`
 
+const PREFIX = new RegExp(`^(?:${ADMIN_PREFIX}|${PORTAL_PREFIX})`)
+
 // The path in the router's notation.
 export function routeOf({ path }: Endpoint): string {
-  return path === MODEL ? '/models/*' : path.slice(ADMIN_PREFIX.length).replace(/\{(\w+)\}/g, ':$1')
+  return path === MODEL ? '/models/*' : path.replace(PREFIX, '').replace(/\{(\w+)\}/g, ':$1')
 }
 
 export function paramsOf(params: unknown): Readonly<Record<string, string>> {
@@ -49,6 +56,7 @@ const ID_FORMS = {
   account: `^acct_${PREFIXED}$`,
   operator: `^op_${PREFIXED}$`,
   session: `^ses_${PREFIXED}$`,
+  'portal session': `^pses_${PREFIXED}$`,
   webhook: `^wh_${PREFIXED}$`,
   delivery: `^whd_${UUID}$`,
   request: `^${UUID}$`,

@@ -7,7 +7,6 @@ import { Refusal } from '../../domain/refusal.ts'
 import { faultFinder } from '../../lib/schema-fault.ts'
 import { type Actor, PAGE_DEFAULT, type Page } from '../../store/contract/operator.ts'
 import { type Endpoint, paramsOf, routeOf } from './endpoint-table.ts'
-import type { Guard } from './guard.ts'
 import { PATTERN_WORDS } from './shapes.ts'
 
 const STRANGERS_BYTES_MAX = 4096
@@ -26,7 +25,7 @@ export function serve<E extends Endpoint>(
   app: FastifyInstance,
   endpoint: E,
   handle: (ask: Ask<E>) => Promise<unknown>,
-  needs: { readonly guard: Guard },
+  needs: { readonly guard: { whoOf(request: FastifyRequest): { readonly actor: Actor } } },
 ): void {
   const readQuery = checkQuery(endpoint.query)
   const readBody = checkBody(endpoint.body)
@@ -34,7 +33,7 @@ export function serve<E extends Endpoint>(
     method: endpoint.method,
     url: routeOf(endpoint),
     exposeHeadRoute: false,
-    config: { access: endpoint.access },
+    config: { access: endpoint.access, permission: endpoint.permission },
     // The body of an unauthenticated caller is read only where the credentials are in it.
     ...(endpoint.access === 'open' ? { bodyLimit: STRANGERS_BYTES_MAX } : {}),
     async handler(request, reply) {

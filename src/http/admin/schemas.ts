@@ -15,6 +15,7 @@ import { SUMMARY_GROUPS, type SummaryGroup } from '../../store/contract/operator
 import { ACCESS } from './access-schemas.ts'
 import { CATALOG } from './catalog-schemas.ts'
 import { CHANGE, CREATE, type Endpoint, endpoint, Id, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
+import { PORTAL_SESSIONS } from './portal-session-schemas.ts'
 import {
   AccountShape,
   AccountStatusName,
@@ -29,6 +30,7 @@ import {
   OperatorUsageShape,
   OVERVIEW_STEPS,
   OverviewShape,
+  PortalKeyLimitsInput,
   ScopeName,
   Status,
   SummaryShape,
@@ -36,12 +38,12 @@ import {
 } from './shapes.ts'
 import { WEBHOOKS } from './webhook-schemas.ts'
 
-const Name = Type.String({ minLength: 1, maxLength: NAME_MAX })
-const Search = Type.Optional(
+export const Name = Type.String({ minLength: 1, maxLength: NAME_MAX })
+export const Search = Type.Optional(
   Type.String({ description: 'Part of the name or id; for keys also the last four characters.', maxLength: NAME_MAX }),
 )
 
-const controls = {
+export const controls = {
   scopes: Type.Optional(Type.Array(ScopeName, { maxItems: 16 })),
   ip_allowlist: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: ALLOWLIST_ENTRIES_MAX }),
@@ -72,9 +74,10 @@ const accountSettings = {
   low_balance: Type.Optional(
     Type.Union([Credits, Type.Null()], { description: 'An event is raised when less is available. `null`: never.' }),
   ),
+  portal_key_limits: Type.Optional(Type.Union([PortalKeyLimitsInput, Type.Null()])),
 }
 
-const usageFilter = {
+export const usageFilter = {
   from: Type.Optional(Time),
   to: Type.Optional(Time),
   key_id: Type.Optional(Id),
@@ -96,7 +99,7 @@ const GroupBy = Type.Unsafe<SummaryGroup>(
   Type.String({ pattern: GROUP_PATTERN, description: `${SUMMARY_GROUPS.join(', ')}, or a tag such as \`tag:team\`.` }),
 )
 
-const UsageFormat = Type.Enum(['json', 'csv'], {
+export const UsageFormat = Type.Enum(['json', 'csv'], {
   description: 'Instead of the `Accept` header, which links in a browser cannot set.',
 })
 
@@ -228,6 +231,7 @@ export const ADMIN = {
   listNodes: endpoint('GET', '/nodes', 'List the nodes that share the database', READ, listOf(NodeShape), {
     query: Type.Object({}, strict),
   }),
+  ...PORTAL_SESSIONS,
   ...WEBHOOKS,
   ...CATALOG,
   ...ACCESS,

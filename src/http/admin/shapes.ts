@@ -1,9 +1,20 @@
 // The admin API's response objects as JSON Schema.
 import { Type } from 'typebox'
 import { BUDGET_ACTIONS, BUDGET_WINDOWS, BUDGETS_MAX, THRESHOLDS_MAX } from '../../domain/budget.ts'
-import { ACCOUNT_STATES, ACCOUNT_STATUSES, KEY_STATES, KEY_STATUSES, SCOPES } from '../../domain/key.ts'
+import {
+  ACCOUNT_STATES,
+  ACCOUNT_STATUSES,
+  ALLOWED_MODELS_MAX,
+  CONCURRENT_LIMIT_MAX,
+  DAILY_LIMIT_MAX,
+  KEY_STATES,
+  KEY_STATUSES,
+  RPM_LIMIT_MAX,
+  SCOPES,
+} from '../../domain/key.ts'
+import { PORTAL_KEYS_MAX } from '../../domain/portal-key-limits.ts'
 import { REASONS } from '../../domain/routing.ts'
-import { ENDPOINTS, OUTCOMES, ROW_STATES, USAGE_SOURCES } from '../../domain/usage.ts'
+import { ENDPOINTS, MODEL_NAME_MAX, OUTCOMES, ROW_STATES, USAGE_SOURCES } from '../../domain/usage.ts'
 import { LEDGER_KINDS, SUMMARY_GROUPS } from '../../store/contract/operator.ts'
 import { RatesShape } from '../price-shapes.ts'
 
@@ -19,11 +30,15 @@ export const Time = Type.String({ description: 'ISO 8601', maxLength: 40, patter
 const TAG_NAME = '[a-z0-9_.-]{1,32}'
 export const TAG_FILTER_PATTERN = `^${TAG_NAME}:.+$`
 export const GROUP_PATTERN = `^(${SUMMARY_GROUPS.join('|')}|tag:${TAG_NAME})$`
+// Customers see one account, and providers are the operator's.
+export const PORTAL_GROUPS = SUMMARY_GROUPS.filter(group => group !== 'account' && group !== 'provider')
+export const PORTAL_GROUP_PATTERN = `^(${PORTAL_GROUPS.join('|')}|tag:${TAG_NAME})$`
 // The description of a pattern in a refusal. Others are ids.
 export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   [CREDITS_PATTERN]: 'a decimal string with at most nine decimals, such as "10.00"',
   [TIME_PATTERN]: 'an ISO 8601 date, or a date and time with a time zone',
   [GROUP_PATTERN]: `one of ${SUMMARY_GROUPS.join(', ')}, or a tag such as tag:team`,
+  [PORTAL_GROUP_PATTERN]: `one of ${PORTAL_GROUPS.join(', ')}, or a tag such as tag:team`,
 }
 export const ScopeName = Type.Enum([...SCOPES])
 export const Status = Type.Enum([...KEY_STATUSES])
@@ -103,6 +118,25 @@ export const KeyWithSecretShape = Type.Object({
   secret: Type.String({ description: 'The secret, shown only once.' }),
 })
 
+const limitUpTo = (maximum: number, minimum = 1) => nullable(Type.Integer({ minimum, maximum }))
+const KEY_LIMITS = {
+  max_keys: limitUpTo(PORTAL_KEYS_MAX, 0),
+  rpm_limit: limitUpTo(RPM_LIMIT_MAX),
+  daily_limit: limitUpTo(DAILY_LIMIT_MAX),
+  max_concurrent: limitUpTo(CONCURRENT_LIMIT_MAX),
+  credit_limit: nullable(Credits),
+  expires_in_days: limitUpTo(3650),
+  allowed_models: Type.Array(Type.String({ minLength: 1, maxLength: MODEL_NAME_MAX }), {
+    maxItems: ALLOWED_MODELS_MAX,
+  }),
+}
+export const PortalKeyLimitsInput = Type.Partial(Type.Object(KEY_LIMITS), {
+  additionalProperties: false,
+  description:
+    'The highest values of keys that customers create in the portal, and the number of active keys of the account. Replaces all limits; an absent one or `null` is no limit.',
+})
+const PortalKeyLimitsShape = Type.Object(KEY_LIMITS)
+
 export const AccountShape = Type.Object({
   object: Type.Literal('account'),
   id: Type.String(),
@@ -115,6 +149,7 @@ export const AccountShape = Type.Object({
   balance: Type.Object({ available: Credits, held: Credits, spent: Credits, owed: Credits }),
   ...BUDGETED,
   low_balance: nullable(Credits),
+  portal_key_limits: nullable(PortalKeyLimitsShape),
   version: Version,
   created_at: Time,
 })
@@ -260,9 +295,13 @@ export const EventShape = Type.Object({
   object: Type.Literal('event'),
   id: Type.String(),
   at: Time,
-  actor: Type.String({ description: 'The name of the operator at that time.' }),
+  actor: Type.String({
+    description: 'The name of the operator at that time, or `portal:` and the account for a customer.',
+  }),
   actor_id: nullable(
-    Type.String({ description: 'The id of the operator; null if it was not an operator or not recorded.' }),
+    Type.String({
+      description: 'The id of the operator or portal session; null if there was none or it was not recorded.',
+    }),
   ),
   address: Type.String(),
   action: Type.String(),

@@ -1,15 +1,11 @@
 // The endpoints of usage rows and their sums, as JSON pages or as one CSV stream.
-import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { ReportMethods, SummaryObject, UsageQuery } from '../../admin/reports.ts'
+import type { FastifyInstance } from 'fastify'
+import type { ReportMethods, SummaryObject } from '../../admin/reports.ts'
 import type { OperatorUsageObject } from '../../domain/usage-wire.ts'
+import { csvHeader, csvHeaders, csvLine, isCsv, sendCsv } from '../csv.ts'
 import { pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
-
-const CSV_PAGE = 500
-// Beyond this the transfer is aborted visibly: a truncated file must not look complete.
-const CSV_ROWS_MAX = 5_000_000
 
 export function usageEndpoints(
   app: FastifyInstance,
@@ -23,7 +19,8 @@ export function usageEndpoints(
       reply.header('vary', 'Accept')
       const { limit, after, format, ...filter } = query
       if (!isCsv(format, request.headers.accept)) return reports.usage(filter, pageOf(query))
-      return sendCsv(reply, filter, { rowsMax: limit ?? Number.POSITIVE_INFINITY, after }, reports)
+      const range = { rowsMax: limit ?? Number.POSITIVE_INFINITY, after }
+      return sendCsv(reply, COLUMNS, range, page => reports.usage(filter, page))
     },
     needs,
   )
@@ -35,7 +32,7 @@ export function usageEndpoints(
       const summary = await reports.summary(filter, group_by)
       if (!isCsv(format, request.headers.accept)) return summary
       csvHeaders(reply, 'usage-summary')
-      return SUMMARY_HEADER + summary.data.map(row => lineOf(SUMMARY_COLUMNS, row)).join('')
+      return csvHeader(SUMMARY_COLUMNS) + summary.data.map(row => csvLine(SUMMARY_COLUMNS, row)).join('')
     },
     needs,
   )
@@ -43,57 +40,6 @@ export function usageEndpoints(
   serve(app, ADMIN.getUsage, ({ params }) => reports.usageOf(params.request_id ?? ''), needs)
 }
 
-type CsvRange = { readonly rowsMax: number; readonly after: string | undefined }
-
-// The first page is read before the headers are sent, so that a refusal is still possible.
-async function sendCsv(reply: FastifyReply, filter: UsageQuery, range: CsvRange, reports: ReportMethods) {
-  const readPage = (left: number, after: string | undefined) =>
-    reports.usage(filter, { limit: Math.min(CSV_PAGE, left), after })
-  const first = await readPage(range.rowsMax, range.after)
-
-  async function* lines(): AsyncGenerator<string> {
-    yield CSV_HEADER
-    let written = 0
-    for (let page = first; ; ) {
-      yield page.data.map(csvLine).join('')
-      written += page.data.length
-      const last: OperatorUsageObject | undefined = page.data.at(-1)
-      if (!page.has_more || last === undefined || written >= range.rowsMax) return
-      if (written >= CSV_ROWS_MAX) throw new Error(`a CSV export exceeded ${CSV_ROWS_MAX} rows`)
-      page = await readPage(range.rowsMax - written, last.request_id)
-    }
-  }
-
-  csvHeaders(reply, 'usage')
-  return Readable.from(lines(), { objectMode: false })
-}
-
-function csvHeaders(reply: FastifyReply, name: string): void {
-  reply.header('content-type', 'text/csv; charset=utf-8')
-  reply.header('content-disposition', `attachment; filename="${name}.csv"`)
-}
-
-function isCsv(format: string | undefined, accept: string | undefined): boolean {
-  return format === undefined ? wantsCsv(accept) : format === 'csv'
-}
-
-// CSV only if requested by name and JSON is not preferred.
-function wantsCsv(accept: string | undefined): boolean {
-  const csv = qualityOf('text/csv', accept)
-  return csv > 0 && csv >= qualityOf('application/json', accept)
-}
-
-function qualityOf(type: string, accept = ''): number {
-  for (const part of accept.toLowerCase().split(',')) {
-    const [name, ...params] = part.split(';').map(piece => piece.trim())
-    if (name !== type) continue
-    const quality = params.find(param => param.startsWith('q='))
-    return quality === undefined ? 1 : Number(quality.slice(2)) || 0
-  }
-  return 0
-}
-
-// Usage rows as CSV (RFC 4180), safe to open in a spreadsheet: many fields come from callers.
 const COLUMNS: readonly Exclude<keyof OperatorUsageObject, 'object' | 'routing'>[] = [
   'request_id',
   'client_request_id',
@@ -136,8 +82,6 @@ const COLUMNS: readonly Exclude<keyof OperatorUsageObject, 'object' | 'routing'>
   'error_detail',
 ]
 
-export const CSV_HEADER = `${COLUMNS.join(',')}\r\n`
-
 const SUMMARY_COLUMNS: readonly Exclude<keyof SummaryObject, 'object'>[] = [
   'group',
   'requests',
@@ -149,25 +93,3 @@ const SUMMARY_COLUMNS: readonly Exclude<keyof SummaryObject, 'object'>[] = [
   'margin',
   'requests_without_upstream_cost',
 ]
-const SUMMARY_HEADER = `${SUMMARY_COLUMNS.join(',')}\r\n`
-
-export function csvLine(row: OperatorUsageObject): string {
-  return lineOf(COLUMNS, row)
-}
-
-function lineOf<T extends object>(columns: readonly (keyof T)[], row: T): string {
-  return `${columns.map(name => cell(row[name])).join(',')}\r\n`
-}
-
-const DECIMAL = /^-?\d+(\.\d+)?$/
-
-// A cell that begins like a formula would be run by the spreadsheet, also after blanks and invisible characters; a leading
-// apostrophe makes it text.
-function cell(value: unknown): string {
-  if (value === null || value === undefined) return ''
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  // A negative amount is no formula.
-  const safe = !DECIMAL.test(text) && /^[\s\p{Cc}\p{Cf}]*[=+\-@\t\r\n＝＋－＠]/u.test(text) ? `'${text}` : text
-  return /[",;\r\n\t']|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}

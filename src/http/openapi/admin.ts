@@ -17,9 +17,9 @@ const ALWAYS: readonly RefusalCode[] = [
   'service_unavailable',
   'internal_error',
 ]
-const OF_INPUT: readonly RefusalCode[] = ['invalid_value', 'missing_field']
-const HEADERS = ['X-Request-Id', 'Cache-Control']
-const OF_BODY: readonly RefusalCode[] = ['invalid_json', 'unsupported_media_type', 'request_too_large']
+export const OF_INPUT: readonly RefusalCode[] = ['invalid_value', 'missing_field']
+export const HEADERS = ['X-Request-Id', 'Cache-Control']
+export const OF_BODY: readonly RefusalCode[] = ['invalid_json', 'unsupported_media_type', 'request_too_large']
 
 export function adminPaths(): Paths {
   const paths: Record<string, PathItem> = {}
@@ -49,7 +49,7 @@ function operation(name: string, endpoint: Endpoint): Operation {
   }
 }
 
-function parametersOf({ path, query, headers }: Endpoint, resource: string): Parameter[] {
+export function parametersOf({ path, query, headers }: Endpoint, resource: string): Parameter[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path' as const,
@@ -63,6 +63,7 @@ function parametersOf({ path, query, headers }: Endpoint, resource: string): Par
 const PATH_NOTES: Readonly<Record<string, string>> = {
   request_id: 'What `X-Request-Id` said.',
   credential_id: 'Of the credential.',
+  session_id: 'Of the session.',
   delivery_id: 'Of the delivery.',
 }
 
@@ -97,14 +98,14 @@ function fieldsOf(place: 'query' | 'header', object: TObject | undefined): Param
 }
 
 // No body at all is an empty object, so only one with required fields is mandatory.
-function bodyOf(name: string, body: TObject): NonNullable<Operation['requestBody']> {
+export function bodyOf(name: string, body: TObject): NonNullable<Operation['requestBody']> {
   const schema: Schema = described(body)
   const example = ADMIN_BODIES[name]
   const required = (schema.required ?? []).length > 0
   return { required, content: { 'application/json': { schema, ...(example === undefined ? {} : { example }) } } }
 }
 
-function answerOf(name: string, { method, statuses, response }: Endpoint): Operation['responses'][string] {
+export function answerOf(name: string, { method, statuses, response }: Endpoint): Operation['responses'][string] {
   const csv: Record<string, Media> = ['listUsage', 'summariseUsage'].includes(name)
     ? { 'text/csv': { schema: { type: 'string' } } }
     : {}
@@ -153,6 +154,10 @@ const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {
   addCredits:
     'Applied once per `Idempotency-Key`. Owed credits are settled first. An adjustment never deducts more than is available.',
   listLedger: 'Top-ups, adjustments, charges and corrections of the account.',
+  createPortalSession:
+    'The link opens a session of this account only. It works once, for at most five minutes; the session ends after an hour without use, and after twelve hours at the latest.',
+  listPortalSessions: 'Sessions that customers have opened, without secrets.',
+  endPortalSession: 'The next request of the session is rejected.',
   listUsage: 'One row per request with a valid key. Only chat requests unless `endpoint` is set.',
   summariseUsage: 'Requests, tokens and cost of the selected rows, grouped by one column.',
   overview: 'The numbers on the overview page of the dashboard for a time range.',

@@ -1,6 +1,7 @@
 // The API described: the OpenAPI document and the page at /docs that shows it. Customers get `/v1`, operators the admin API too.
 import { readdir } from 'node:fs/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { originOfRequest } from '../request-origin.ts'
 import { REFERENCE_CSP } from '../security-headers.ts'
 import { FOR_A_YEAR, sendNamedFile } from '../static.ts'
 import type { Brand } from './document.ts'
@@ -22,7 +23,10 @@ export function documents(app: FastifyInstance, needs: DocumentsNeeds): void {
     // A customer's key is no admin token: looking it up would only count and delay a failure.
     const isCustomer = request.headers.authorization?.includes(needs.brand.keyPrefix) ?? false
     const audience = !isCustomer && (await needs.isOperator(request)) ? 'operators' : 'customers'
-    const examples = { server: originOf(request, needs), model: needs.exampleModel() ?? MODEL }
+    const examples = {
+      server: originOfRequest(request, needs.cameByTls) ?? SERVER,
+      model: needs.exampleModel() ?? MODEL,
+    }
     // The answer depends on who asks and at which address.
     reply.headers({ 'cache-control': 'private, no-cache', vary: 'authorization, cookie' })
     return reply.type('application/json; charset=utf-8').send(openApiText(needs.brand, audience, examples))
@@ -38,13 +42,6 @@ export function documents(app: FastifyInstance, needs: DocumentsNeeds): void {
 async function scriptIn(folder: string): Promise<string | undefined> {
   const names = await readdir(folder).catch(() => [])
   return names.find(name => name.endsWith('.js'))
-}
-
-const HOST = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
-
-function originOf(request: FastifyRequest, { cameByTls }: Pick<DocumentsNeeds, 'cameByTls'>): string {
-  const { host = '' } = request.headers
-  return HOST.test(host) ? `${cameByTls(request) ? 'https' : 'http'}://${host}` : SERVER
 }
 
 // The page at /docs: loads the reference and its document from this gateway, and nothing from other hosts. The style hides a menu

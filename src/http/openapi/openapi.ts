@@ -7,6 +7,7 @@ import { curlOf, MODEL, QUICK_START, SERVER } from './examples.ts'
 import { guide } from './guide.ts'
 import { componentHeaders, headerRefs } from './headers.ts'
 import { messagesPaths } from './messages.ts'
+import { portalPaths } from './portal.ts'
 import { responsesPaths } from './responses.ts'
 import { componentSchemas } from './schemas.ts'
 import { v1Paths } from './v1.ts'
@@ -45,7 +46,7 @@ function build(brand: Brand, audience: Audience): OpenApi {
     ...v1Paths(brand),
     ...messagesPaths(brand),
     ...responsesPaths(brand),
-    ...(isOperator ? { ...adminPaths(), ...operationsPaths() } : {}),
+    ...(isOperator ? { ...adminPaths(), ...portalPaths(), ...operationsPaths() } : {}),
   })
   const groups = TAG_GROUPS.filter(({ name }) => isOperator || name === 'API')
   const all = {
@@ -86,6 +87,12 @@ function securitySchemes(brand: Brand): OpenApi['components']['securitySchemes']
       in: 'cookie',
       name: 'turnpike_session',
       description: 'The dashboard session. Changes also require its `csrf_token` as `X-CSRF-Token`.',
+    },
+    portalSession: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: 'turnpike_portal',
+      description: 'A session of the customer portal. Changes also require its `csrf_token` as `X-CSRF-Token`.',
     },
     metricsToken: bearer('The metrics token (`TURNPIKE_METRICS_TOKEN`).'),
   }
@@ -170,6 +177,10 @@ const TAG_GROUPS = [
       },
       { name: 'Admin: settings', description: 'Settings of the gateway.' },
     ],
+  },
+  {
+    name: 'Customer portal',
+    tags: [{ name: 'Portal', description: 'What the pages under `/portal` use: one account, its keys and its usage.' }],
   },
   {
     name: 'Operations',

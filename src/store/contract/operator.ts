@@ -2,7 +2,14 @@
 // Each change is one transaction, together with its audit event.
 import type { Budget } from '../../domain/budget.ts'
 import type { Nano } from '../../domain/credits.ts'
-import type { Account, AccountStatus, KeyControls, KeyStatus, KeyWithSecrets } from '../../domain/key.ts'
+import type {
+  Account,
+  AccountStatus,
+  KeyControls,
+  KeyStatus,
+  KeyWithSecrets,
+  PortalKeyLimits,
+} from '../../domain/key.ts'
 import type { MoneyGauges } from '../../domain/money-gauges.ts'
 import type { Operator, Role, Session } from '../../domain/operator.ts'
 import type { Endpoint, Outcome, UsageRow } from '../../domain/usage.ts'
@@ -19,6 +26,8 @@ export type Paged<T> = { readonly data: readonly T[]; readonly hasMore: boolean 
 // Changes return `undefined` for an unknown id, or a code for the rule that they would break.
 export type Keys = {
   create(input: NewKey, actor: Actor): Promise<KeyWithSecrets | 'no_account'>
+  // By a customer: decided with the account's row locked, so that racing calls never create more keys than allowed.
+  createWithin(rule: NewKeyRule, input: NewKey, actor: Actor): Promise<KeyWithSecrets | NewKeyFault>
   get(id: string): Promise<KeyWithSecrets | undefined>
   list(filter: KeyFilter): Promise<Paged<KeyWithSecrets>>
   // With an outdated version: `changed`.
@@ -50,6 +59,10 @@ export type NewKey = Omit<KeyControls, OptionalControl> &
     readonly accountId: string
     readonly secret: NewSecret
   }
+// The version of the account whose limits were applied, and the highest number of its active keys.
+export type NewKeyRule = { readonly accountVersion: number; readonly activeMax: number }
+// `changed`: the account has another version now.
+export type NewKeyFault = 'no_account' | 'suspended' | 'changed' | 'too_many' | 'too_many_today'
 type OptionalControl = 'allowedModels' | 'tags' | 'budgets'
 export type KeyFilter = Page & {
   readonly status?: KeyStatus | undefined
@@ -76,6 +89,7 @@ export type AccountChange = {
   readonly name?: string | undefined
   readonly budgets?: readonly Budget[] | undefined
   readonly lowBalance?: Nano | null | undefined
+  readonly portalKeyLimits?: PortalKeyLimits | null | undefined
 }
 
 export type AccountFilter = Page & { readonly status?: AccountStatus | undefined; readonly q?: string | undefined }

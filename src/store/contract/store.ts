@@ -9,6 +9,7 @@ import type { Outcome, RequestFacts, UsageSource } from '../../domain/usage.ts'
 import type { CatalogStore } from './catalog.ts'
 import type { Nodes } from './nodes.ts'
 import type { Accounts, Events, Gauges, Keys, Operators, Sessions, Settings, UsageReports } from './operator.ts'
+import type { Portal } from './portal.ts'
 import type { Alarms, WebhookQueue, Webhooks } from './webhooks.ts'
 
 export type Store = {
@@ -23,6 +24,7 @@ export type Store = {
   readonly nodes: Nodes
   readonly operators: Operators
   readonly sessions: Sessions
+  readonly portal: Portal
   readonly webhooks: Webhooks
   readonly webhookQueue: WebhookQueue
   readonly alarms: Alarms

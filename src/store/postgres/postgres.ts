@@ -114,6 +114,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     nodes: { ...orUnavailable(nodes), withStartupLock: inTurn },
     operators: readApart('operators', orUnavailable(repositories.operators), orUnavailable(lists.operators)),
     sessions: readApart('sessions', orUnavailable(repositories.sessions), orUnavailable(lists.sessions)),
+    portal: readApart('portal', orUnavailable(repositories.portal), orUnavailable(lists.portal)),
     webhooks: readApart('webhooks', orUnavailable(repositories.webhooks, thenTell), orUnavailable(lists.webhooks)),
     webhookQueue: orUnavailable(repositories.webhookQueue, thenTell),
     alarms: orUnavailable(repositories.alarms, thenTell),

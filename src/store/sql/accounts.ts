@@ -2,7 +2,8 @@
 // written back.
 import { writeBudgets } from '../../domain/budget.ts'
 import { formatCredits, NANO_MAX } from '../../domain/credits.ts'
-import type { Account, AccountStatus } from '../../domain/key.ts'
+import type { Account, AccountStatus, PortalKeyLimits } from '../../domain/key.ts'
+import { readKeyLimits, type WrittenKeyLimits, writeKeyLimits } from '../../domain/portal-key-limits.ts'
 import { parseBudgets } from '../billing/budgets.ts'
 import type { Accounts, Actor, LedgerEntry, NewCredits } from '../contract/operator.ts'
 import { emitPassed, monthSpending, readStates, setWindows } from './budgets.ts'
@@ -10,24 +11,30 @@ import { containing } from './conditions.ts'
 import { appendEvent } from './events.ts'
 import { ENTRY, listLedger, readEntry } from './ledger.ts'
 import { emit } from './outbox.ts'
+import { endPortalSessions } from './portal.ts'
 import { searchNewest } from './search.ts'
-import { big, bigOrNull, int, type Row, type Sql, type Tx, text } from './sql.ts'
+import { big, bigOrNull, int, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
 
 const ACCOUNT =
-  'id, name, status, version, available, held, spent, owed, month, month_base, budgets, low_balance, created_at'
+  'id, name, status, version, available, held, spent, owed, month, month_base, budgets, low_balance, portal_key_limits, created_at'
 
 export function sqlAccounts(sql: Sql): Accounts {
   return {
     create: (input, actor) =>
       sql.transaction(async tx => {
         const { id, ...rest } = input
-        await tx.run('INSERT INTO account (id, name, budgets, low_balance, created_at) VALUES ($1, $2, $3, $4, $5)', [
-          id,
-          input.name,
-          writeBudgets(input.budgets ?? []),
-          input.lowBalance ?? null,
-          tx.now(),
-        ])
+        await tx.run(
+          `INSERT INTO account (id, name, budgets, low_balance, portal_key_limits, created_at)
+           VALUES ($1, $2, $3, $4, $5, $6)`,
+          [
+            id,
+            input.name,
+            writeBudgets(input.budgets ?? []),
+            input.lowBalance ?? null,
+            storedLimits(input.portalKeyLimits ?? null),
+            tx.now(),
+          ],
+        )
         await appendEvent(tx, actor, 'account.create', id, rest)
         return readOne(tx, (await tx.get(`SELECT ${ACCOUNT} FROM account WHERE id = $1`, [id]))!)
       }),
@@ -83,17 +90,19 @@ async function update(
   if (basedOn !== undefined && basedOn !== int(before.version)) return 'changed'
   const row = await tx.get(
     `UPDATE account SET name = COALESCE($1, name), status = COALESCE($2, status), budgets = COALESCE($3, budgets),
-       low_balance = $4, version = version + 1
-     WHERE id = $5 RETURNING ${ACCOUNT}`,
+       low_balance = $4, portal_key_limits = $5, version = version + 1
+     WHERE id = $6 RETURNING ${ACCOUNT}`,
     [
       patch.name ?? null,
       patch.status ?? null,
       patch.budgets === undefined ? null : writeBudgets(patch.budgets),
       patch.lowBalance === undefined ? bigOrNull(before.low_balance) : patch.lowBalance,
+      patch.portalKeyLimits === undefined ? textOrNull(before.portal_key_limits) : storedLimits(patch.portalKeyLimits),
       id,
     ],
   )
   await appendEvent(tx, actor, 'account.update', id, patch)
+  if (patch.status === 'suspended') await endPortalSessions(tx, id)
   if (patch.budgets !== undefined) {
     const subject = { object: 'account', id, accountId: id } as const
     await setWindows(tx, subject, parseBudgets(text(before.budgets)), patch.budgets)
@@ -189,9 +198,18 @@ async function readAccounts(tx: Tx, rows: readonly Row[]): Promise<readonly Acco
     budgets: parseBudgets(text(row.budgets)),
     budgetStates: states.get(text(row.id)) ?? [],
     lowBalance: bigOrNull(row.low_balance),
+    portalKeyLimits: limitsOf(textOrNull(row.portal_key_limits)),
     version: int(row.version),
     createdAt: int(row.created_at),
   }))
+}
+
+function storedLimits(limits: PortalKeyLimits | null): string | null {
+  return limits === null ? null : JSON.stringify(writeKeyLimits(limits))
+}
+
+function limitsOf(stored: string | null): PortalKeyLimits | null {
+  return stored === null ? null : readKeyLimits(JSON.parse(stored) as WrittenKeyLimits)
 }
 
 function budgetedOf(row: Row) {

@@ -11,7 +11,7 @@ import {
   SECRETS_IN_GRACE_MAX,
 } from '../../domain/key.ts'
 import { writeTags } from '../../domain/tags.ts'
-import type { Actor, Keys, NewKey, NewSecret } from '../contract/operator.ts'
+import type { Actor, Keys, NewKey, NewKeyFault, NewKeyRule, NewSecret } from '../contract/operator.ts'
 import { emitPassed, setWindows } from './budgets.ts'
 import { appendEvent, SYSTEM } from './events.ts'
 import { announceExpiries, emitCreated, emitGraceEnded, emitRevoked, emitRotated } from './key-events.ts'
@@ -24,6 +24,8 @@ export const ABORT_STREAMS = 'key.abort_streams'
 export function sqlKeys(sql: Sql): Keys {
   return {
     create: (input, actor) => sql.transaction(tx => create(tx, input, actor)),
+    createWithin: (rule, input, actor) =>
+      sql.transaction(async tx => (await refuseNewKey(tx, input.accountId, rule)) ?? create(tx, input, actor)),
     get: id => readKeyById(sql, id),
     list: filter => listKeys(sql, filter),
 
@@ -107,6 +109,34 @@ async function create(tx: Tx, input: NewKey, actor: Actor) {
   const made = (await readKeyById(tx, id))!
   await emitCreated(tx, made, actor)
   return made
+}
+
+// A customer may create keys and revoke them again; only as many as this in a day.
+const NEW_KEYS_PER_DAY_MAX = 1000
+
+async function refuseNewKey(
+  tx: Tx,
+  accountId: string,
+  { accountVersion, activeMax }: NewKeyRule,
+): Promise<NewKeyFault | undefined> {
+  await tx.run('UPDATE account SET version = version WHERE id = $1', [accountId])
+  const account = await tx.get('SELECT status, version FROM account WHERE id = $1', [accountId])
+  if (account === undefined) return 'no_account'
+  if (account.status === 'suspended') return 'suspended'
+  if (int(account.version) !== accountVersion) return 'changed'
+  const now = tx.now()
+  const active = await tx.get(
+    `SELECT COUNT(*) AS n FROM (
+       SELECT id FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND expired_at IS NULL
+         AND (expires_at IS NULL OR expires_at > $2) LIMIT $3) AS active`,
+    [accountId, now, activeMax],
+  )
+  if (int(active?.n) >= activeMax) return 'too_many'
+  const earlier = await tx.get(
+    `SELECT created_at FROM api_key WHERE account_id = $1 ORDER BY id DESC LIMIT 1 OFFSET ${NEW_KEYS_PER_DAY_MAX - 1}`,
+    [accountId],
+  )
+  return earlier !== undefined && int(earlier.created_at) > now - DAY_MS ? 'too_many_today' : undefined
 }
 
 async function rotate(tx: Tx, id: string, next: NewSecret, actor: Actor) {

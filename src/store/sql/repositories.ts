@@ -7,6 +7,7 @@ import { sqlEvents } from './events.ts'
 import { sqlGauges } from './gauges.ts'
 import { sqlKeys } from './keys.ts'
 import { sqlOperators } from './operators.ts'
+import { sqlPortal } from './portal.ts'
 import { type Retention, sqlRetention } from './retention.ts'
 import { sqlSessions } from './sessions.ts'
 import { sqlSettings } from './settings.ts'
@@ -28,6 +29,7 @@ export type Repositories = Pick<
   | 'gauges'
   | 'operators'
   | 'sessions'
+  | 'portal'
   | 'webhooks'
   | 'webhookQueue'
   | 'alarms'
@@ -44,6 +46,7 @@ export function sqlRepositories(sql: Sql): Repositories {
     gauges: sqlGauges(sql),
     operators: sqlOperators(sql),
     sessions: sqlSessions(sql),
+    portal: sqlPortal(sql),
     webhooks: sqlWebhooks(sql),
     webhookQueue: sqlWebhookQueue(sql),
     alarms: sqlAlarms(sql),
@@ -73,6 +76,7 @@ const READS = {
   catalog: ['provider', 'providers', 'model', 'models'],
   operators: ['get', 'list'],
   sessions: ['list'],
+  portal: ['findLink', 'bearers', 'list'],
   webhooks: ['get', 'list', 'deliveries'],
 } as const satisfies ReadMethods
 

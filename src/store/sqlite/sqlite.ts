@@ -94,6 +94,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     nodes: onlyNode(options),
     operators: readApart('operators', repository('operators', writer.ask), repository('operators', lists.ask)),
     sessions: readApart('sessions', repository('sessions', writer.ask), repository('sessions', lists.ask)),
+    portal: readApart('portal', repository('portal', writer.ask), repository('portal', lists.ask)),
     webhooks: readApart('webhooks', repository('webhooks', writer.ask), repository('webhooks', lists.ask)),
     webhookQueue: repository('webhookQueue', writer.ask),
     alarms: repository('alarms', writer.ask),

@@ -233,6 +233,7 @@ const VIEWERS = [
   'GET /accounts',
   'GET /accounts/{id}',
   'GET /accounts/{id}/ledger',
+  'GET /accounts/{id}/portal-sessions',
   'GET /usage',
   'GET /usage/summary',
   'GET /usage/{request_id}',

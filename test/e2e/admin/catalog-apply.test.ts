@@ -59,6 +59,7 @@ test('a changed setting that needs a restart is named, and no other', async () =
     drain_max: 77,
     usage_retention_days: 77,
     telemetry: { trust_traceparent: true },
+    portal: { name: 'Shop' },
   }
   const named = async (settings: object) => {
     await gateway.writeConfig({ ...standardConfig(upstream.url), ...settings })

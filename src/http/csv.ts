@@ -1,0 +1,84 @@
+// Reports as CSV (RFC 4180), safe to open in a spreadsheet: many fields come from callers.
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import type { List } from '../admin/input.ts'
+import type { Page } from '../store/contract/operator.ts'
+
+const CSV_PAGE = 500
+// Beyond this the transfer is aborted visibly: a truncated file must not look complete.
+const CSV_ROWS_MAX = 5_000_000
+
+export type CsvRange = { readonly rowsMax: number; readonly after: string | undefined }
+
+// Usage rows page by page. The first page is read before the headers are sent, so that a refusal is still possible.
+export async function sendCsv<Row extends { readonly request_id: string }>(
+  reply: FastifyReply,
+  columns: readonly (keyof Row)[],
+  range: CsvRange,
+  read: (page: Page) => Promise<List<Row>>,
+) {
+  const readPage = (left: number, after: string | undefined) => read({ limit: Math.min(CSV_PAGE, left), after })
+  const first = await readPage(range.rowsMax, range.after)
+
+  async function* lines(): AsyncGenerator<string> {
+    yield csvHeader(columns)
+    let written = 0
+    for (let page = first; ; ) {
+      yield page.data.map(row => csvLine(columns, row)).join('')
+      written += page.data.length
+      const last: Row | undefined = page.data.at(-1)
+      if (!page.has_more || last === undefined || written >= range.rowsMax) return
+      if (written >= CSV_ROWS_MAX) throw new Error(`a CSV export exceeded ${CSV_ROWS_MAX} rows`)
+      page = await readPage(range.rowsMax - written, last.request_id)
+    }
+  }
+
+  csvHeaders(reply, 'usage')
+  return Readable.from(lines(), { objectMode: false })
+}
+
+export function csvHeaders(reply: FastifyReply, name: string): void {
+  reply.header('content-type', 'text/csv; charset=utf-8')
+  reply.header('content-disposition', `attachment; filename="${name}.csv"`)
+}
+
+export function isCsv(format: string | undefined, accept: string | undefined): boolean {
+  return format === undefined ? wantsCsv(accept) : format === 'csv'
+}
+
+// CSV only if requested by name and JSON is not preferred.
+function wantsCsv(accept: string | undefined): boolean {
+  const csv = qualityOf('text/csv', accept)
+  return csv > 0 && csv >= qualityOf('application/json', accept)
+}
+
+function qualityOf(type: string, accept = ''): number {
+  for (const part of accept.toLowerCase().split(',')) {
+    const [name, ...params] = part.split(';').map(piece => piece.trim())
+    if (name !== type) continue
+    const quality = params.find(param => param.startsWith('q='))
+    return quality === undefined ? 1 : Number(quality.slice(2)) || 0
+  }
+  return 0
+}
+
+export function csvHeader(columns: readonly PropertyKey[]): string {
+  return `${columns.map(String).join(',')}\r\n`
+}
+
+export function csvLine<T extends object>(columns: readonly (keyof T)[], row: T): string {
+  return `${columns.map(name => cell(row[name])).join(',')}\r\n`
+}
+
+const DECIMAL = /^-?\d+(\.\d+)?$/
+
+// A cell that begins like a formula would be run by the spreadsheet, also after blanks and invisible characters; a leading
+// apostrophe makes it text.
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  // A negative amount is no formula.
+  const safe = !DECIMAL.test(text) && /^[\s\p{Cc}\p{Cf}]*[=+\-@\t\r\n＝＋－＠]/u.test(text) ? `'${text}` : text
+  return /[",;\r\n\t']|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
