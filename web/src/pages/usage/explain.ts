@@ -138,6 +138,8 @@ const ERRORS: Readonly<Record<RefusalCode, Explain>> = {
   internal_error: () => ['an internal error occurred. The log of the gateway has the request ID.'],
   csrf_failed: said,
   operator_is_viewer: said,
+  portal_session_required: said,
+  permission_missing: said,
   conflict: said,
   too_many_secrets: said,
   idempotency_mismatch: said,
