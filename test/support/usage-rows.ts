@@ -30,3 +30,15 @@ export async function addRow(
   )
   return String(row.request_id)
 }
+
+// The account of these rows, and keys of it: sums of a key are found by its account.
+export async function addKeys({ sql }: Repositories, ids: readonly string[]): Promise<void> {
+  await sql.run("INSERT INTO account (id, name, created_at) VALUES ('acct_1', 'a', 0)")
+  for (const id of ids) {
+    await sql.run(
+      `INSERT INTO api_key (id, account_id, name, scopes, ip_allowlist, rpm_limit, max_concurrent, created_at)
+       VALUES ($1, 'acct_1', 'k', '[]', '[]', 1, 1, 0)`,
+      [id],
+    )
+  }
+}

@@ -155,6 +155,15 @@ for (const { engine, open } of ENGINES) {
         },
       }
       const usage = sqlUsage(watched)
+      const owners = [{ accountId: 'acct_seed0004' }, { keyId: 'key_seed0003' }]
+      for (const owner of owners) for (const group of SUMMARY_GROUPS) await usage.summary(owner, group)
+      for (const owner of owners) await usage.list({ limit: 50, ...owner, outcome: 'recovered' })
+      for (const text of texts.keys()) {
+        const plan = await repositories.sql.all(`EXPLAIN QUERY PLAN ${text}`, texts.get(text) as [])
+        const steps = plan.map(row => String(row.detail)).filter(step => /\busage_(hour|day)\b/.test(step))
+        for (const step of steps)
+          assert.match(step, /^SEARCH usage_(hour|day) USING PRIMARY KEY \((hour|day)=\? AND account_id=\?/, text)
+      }
       for (const filter of FILTERS) await usage.list({ limit: 50, ...filter })
       for (const group of SUMMARY_GROUPS) await usage.summary({ from: ago(30.3), to: ago(1.2) }, group)
       await usage.overview({ from: ago(30.4), to: ago(0), step: 'hour' })

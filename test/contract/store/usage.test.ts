@@ -11,7 +11,7 @@ import { sqlUsage } from '../../../src/store/sql/usage/usage.ts'
 import { ENGINES, openRepositories, type Repositories, runsOn } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { rollAll } from '../../support/usage-hours.ts'
-import { addRow } from '../../support/usage-rows.ts'
+import { addKeys, addRow } from '../../support/usage-rows.ts'
 
 const START = Date.UTC(2026, 0, 1)
 const UNKNOWN = { outcome: 'refused', error_code: 'model_not_found' }
@@ -91,6 +91,7 @@ for (const { engine, open } of ENGINES) {
   test(`${engine}: pages are ordered by id where ids and hours of rows disagree`, async () => {
     await using repositories = await openRepositories(open, manualClock(START + 4 * DAY_MS))
     const rows: { id: string; key: string; model: string }[] = []
+    await addKeys(repositories, ['key_0', 'key_1', 'key_2', 'key_3'])
     // Around the ends of some hours, on days with nothing between them, each id up to 50 seconds before or after its
     // row.
     for (let i = 0; i < 90; i++) {

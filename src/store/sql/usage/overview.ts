@@ -4,7 +4,7 @@ import { DAY_MS } from '../../../domain/key.ts'
 import { addDuration, bucketOf, type Durations, HOUR_MS, percentileMs } from '../../../domain/usage.ts'
 import type { LowBalance, Moment, Overview, OverviewSpan, Spending, UsageSpan } from '../../contract/operator.ts'
 import { readKeyById } from '../key-rows.ts'
-import { big, int, type Row, type Sql, text } from '../sql.ts'
+import { big, int, type Row, type Sql, type Tx, text } from '../sql.ts'
 import { ROW_MS, TIMED } from './hour-columns.ts'
 import { inHours, type Part, partsOf, sourceOf, widened } from './parts.ts'
 import {
@@ -66,7 +66,7 @@ type Spent = Sums & {
 async function spendingOf(span: UsageSpan, parts: readonly Part[], sql: Sql): Promise<readonly Spent[]> {
   const spent: Spent[] = []
   for (const part of parts) {
-    const source = sourceOf(part)
+    const source = sourceOf(part, span, sql)
     narrowSource(span, source, sql)
     const rows = await sql.all(
       `SELECT account_id, key_id, ${source.dimension('model')} AS model_name, ${source.dimension('provider')} AS provider_name,
@@ -93,7 +93,7 @@ function topOf(spent: readonly Spent[], nameOf: (row: Spent) => string): readonl
 async function durationsBy(parts: readonly Part[], step: 'hour' | 'day', sql: Sql): Promise<Map<number, Durations>> {
   const units = new Map<number, Durations>()
   for (const part of step === 'hour' ? inHours(parts) : parts) {
-    const { statement, params } = timesOf(part, step)
+    const { statement, params } = timesOf(part, step, sql)
     const rows = await sql.all(
       `SELECT unit, string_agg(took || ' ' || requests, ',') AS counts FROM (${statement}) t GROUP BY unit`,
       params,
@@ -110,8 +110,8 @@ async function durationsBy(parts: readonly Part[], step: 'hour' | 'day', sql: Sq
   return units
 }
 
-function timesOf(part: Part, step: 'hour' | 'day') {
-  const { table, unit, asked } = sourceOf(part)
+function timesOf(part: Part, step: 'hour' | 'day', sql: Tx) {
+  const { table, unit, asked } = sourceOf(part, {}, sql)
   if (part.of === 'row') asked.add(TIMED)
   const statement =
     part.of === 'row'

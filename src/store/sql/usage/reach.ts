@@ -75,7 +75,7 @@ const HOUR_KEYS_AT_ONCE = 500
 // Hours that contain rows of the filter, newest first. In the order of the primary key, so that no more is read than requested.
 async function* hoursWith(filter: UsageFilter, part: Part, sql: Sql): AsyncGenerator<HourKeys> {
   for (let to = part.to; ; ) {
-    const source = sourceOf({ ...part, of: 'hour', to })
+    const source = sourceOf({ ...part, of: 'hour', to }, filter, sql)
     narrowSums(filter, source, `hour IN (SELECT hour FROM (${UNKNOWN}) u)`)
     const rows = await sql.all(
       `SELECT hour, key_id, SUM(requests) AS requests FROM ${source.table} ${source.asked.where()}
@@ -102,7 +102,7 @@ const GAP_DAYS_MAX = 2
 // Runs of days that contain rows of the filter, newest first, each as long as needed to find the wanted number.
 async function* daysWith(filter: UsageFilter, part: Part, wanted: number, sql: Sql): AsyncGenerator<Part> {
   for (let to = part.to; ; ) {
-    const source = sourceOf({ ...part, to })
+    const source = sourceOf({ ...part, to }, filter, sql)
     narrowSums(filter, source, `day IN (SELECT hour / ${DAY_HOURS} FROM (${UNKNOWN}) u)`)
     const rows = await sql.all(
       `SELECT day, SUM(requests) AS requests FROM ${source.table} ${source.asked.where()}

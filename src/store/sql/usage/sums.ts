@@ -50,7 +50,7 @@ export async function spentIn(span: UsageSpan, of: 'key' | 'account', sql: Tx): 
 async function sumsBy(filter: UsageSpan, parts: readonly Part[], groupBy: SummaryGroup, sql: Tx) {
   const groups = new Map<string, Sums>()
   for (const part of parts) {
-    const source = sourceOf(part)
+    const source = sourceOf(part, filter, sql)
     for (const row of await groupsOf(filter, source, groupOf(groupBy, source, sql), sql)) {
       add(groups, text(row.grp), readSums(row))
     }
@@ -69,7 +69,7 @@ export async function series(filter: UsageSpan, parts: readonly Part[], grain: '
   const inTime = isOfTimeAlone(filter) ? await inTotals(parts, sql) : parts
   for (const part of [...(grain === 'hour' ? inHours(inTime) : inTime)].reverse()) {
     if (groups.size > GROUPS_MAX) break
-    const source = sourceOf(part)
+    const source = sourceOf(part, filter, sql)
     const newest = ` ORDER BY 1 DESC LIMIT ${GROUPS_MAX + 1}`
     for (const row of await groupsOf(filter, source, source.unit(grain), sql, newest)) {
       add(groups, text(row.grp), readSums(row))
