@@ -40,6 +40,7 @@ test('an operator creates a key, sees it used, rotates it, ends the old secret a
   const then = await clock.textContent()
   await until('the countdown runs', async () => (await clock.textContent()) !== then)
   await page.getByRole('button', { name: 'End now' }).click()
+  await page.getByRole('button', { name: 'End grace period' }).click()
   await page.getByText('Old secrets in grace period').waitFor({ state: 'detached' })
   const ended = await chat(gateway, first)
   const current = await chat(gateway, second)

@@ -4,7 +4,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { queries } from './api/queries.ts'
 import { resume, useSessionState } from './api/session.ts'
-import { SessionContext } from './api/session-context.ts'
+import { MayChange, SessionContext } from './api/session-context.ts'
 import { ErrorAlert } from './components/error-alert.tsx'
 import { Login } from './pages/login/login.tsx'
 import { NotFound } from './pages/not-found.tsx'
@@ -38,13 +38,15 @@ export function App(): ReactNode {
   if (state.is === 'none') return <Login because={state.because} />
   return (
     <SessionContext value={state.session}>
-      <Shell>
-        <ErrorBoundary>
-          <Suspense fallback={<Loading />}>
-            <Pages />
-          </Suspense>
-        </ErrorBoundary>
-      </Shell>
+      <MayChange value={state.session.operator.role === 'admin'}>
+        <Shell>
+          <ErrorBoundary>
+            <Suspense fallback={<Loading />}>
+              <Pages />
+            </Suspense>
+          </ErrorBoundary>
+        </Shell>
+      </MayChange>
     </SessionContext>
   )
 }

@@ -7,11 +7,13 @@ import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { setApiRoot } from './api/call.ts'
 import { queries } from './api/queries.ts'
 import { App } from './app.tsx'
 import { installExactAmounts } from './components/exact-amounts.ts'
 import { resolveVariables, theme } from './theme.ts'
 
+setApiRoot('/admin/v1')
 const root = document.getElementById('root')
 if (root === null) throw new Error('the page has no root')
 

@@ -1,4 +1,4 @@
-// Sends one request to the admin API: the browser adds the session cookie, changes carry the CSRF token, and every error
+// Sends one request to the API of the page, which is the admin API or the portal's: the browser adds the session cookie, changes carry the CSRF token, and every error
 // response becomes an ApiError.
 
 import { reportResponse, reportUnreachable } from './connection.ts'
@@ -13,11 +13,10 @@ export class ApiError extends Error {
   // Why a code was returned, where one code has several causes.
   readonly reason: string | null
   readonly requestId: string | null
+  // Where a customer whose portal session has ended came from.
+  readonly returnUrl: string | null
 
-  constructor(
-    status: number,
-    fields: { message: string; code: string; param: string | null; reason?: string | null; requestId: string | null },
-  ) {
+  constructor(status: number, fields: ErrorDetails) {
     super(fields.message)
     this.name = 'ApiError'
     this.status = status
@@ -25,7 +24,17 @@ export class ApiError extends Error {
     this.param = fields.param
     this.reason = fields.reason ?? null
     this.requestId = fields.requestId
+    this.returnUrl = fields.returnUrl ?? null
   }
+}
+
+type ErrorDetails = {
+  readonly message: string
+  readonly code: string
+  readonly param: string | null
+  readonly reason?: string | null
+  readonly requestId: string | null
+  readonly returnUrl?: string | null
 }
 
 export type CallOptions = {
@@ -34,8 +43,19 @@ export type CallOptions = {
   readonly signal?: AbortSignal
 }
 
+let root = ''
 let csrfToken = ''
 let renewCsrf: () => Promise<boolean> = async () => false
+
+// `/admin/v1`; called once, before the page is rendered.
+export function setApiRoot(path: string): void {
+  root = path
+}
+
+// For links that are not calls, such as downloads.
+export function apiUrl(path: string): string {
+  return root + path
+}
 
 export function setCsrfToken(token: string): void {
   csrfToken = token
@@ -57,7 +77,7 @@ export async function call<T>(method: Method, path: string, options: CallOptions
 }
 
 async function attempt<T>(method: Method, path: string, { body, headers, signal }: CallOptions): Promise<T> {
-  const response = await reach(`/admin/v1${path}`, {
+  const response = await reach(apiUrl(path), {
     method,
     credentials: 'same-origin',
     ...(signal === undefined ? {} : { signal }),
@@ -96,7 +116,7 @@ type ErrorFields = {
   readonly message?: string
   readonly code?: string
   readonly param?: string | null
-  readonly metadata?: { readonly reason?: string }
+  readonly metadata?: { readonly reason?: string; readonly return_url?: string | null }
 }
 
 export async function errorOf(response: Response): Promise<ApiError> {
@@ -107,6 +127,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
     code: parsed?.error?.code ?? `http_${response.status}`,
     param: parsed?.error?.param ?? null,
     reason: parsed?.error?.metadata?.reason ?? null,
+    returnUrl: parsed?.error?.metadata?.return_url ?? null,
     requestId,
   })
 }

@@ -2,7 +2,6 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError } from './call.ts'
 import { connection, onConnection } from './connection.ts'
-import { sessionEnded } from './session.ts'
 
 export const LIVE_MS = 3000
 export const SLOW_MS = 10_000
@@ -27,8 +26,15 @@ onConnection(() => {
   if (connection() === 'restored') void queries.invalidateQueries()
 })
 
+// Set by the session, which this file does not know: the portal has another one.
+let onRefused: (error: ApiError) => void = () => undefined
+
+export function onSessionRefused(listener: (error: ApiError) => void): void {
+  onRefused = listener
+}
+
 function detectSessionEnd(error: Error): void {
-  if (error instanceof ApiError && error.status === 401) sessionEnded()
+  if (error instanceof ApiError && (error.status === 401 || error.code === 'account_suspended')) onRefused(error)
 }
 
 function isFinal(status: number): boolean {

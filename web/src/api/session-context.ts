@@ -1,4 +1,4 @@
-// React context with the session of the signed-in operator.
+// React contexts with the session of the signed-in operator, and whether the page may change anything.
 import { createContext, useContext } from 'react'
 import type { Session } from './session.ts'
 
@@ -10,7 +10,9 @@ export function useSession(): Session {
   return session
 }
 
-// A viewer has read-only access.
+// Whether the page offers changes: a viewer has read-only access, and so has a customer without the permission.
+export const MayChange = createContext(false)
+
 export function useMayChange(): boolean {
-  return useSession().operator.role === 'admin'
+  return useContext(MayChange)
 }

@@ -3,6 +3,7 @@
 import { useSyncExternalStore } from 'react'
 import type { OwnSession } from '../../../src/admin/sessions.ts'
 import { ApiError, call, onCsrfFailure, setCsrfToken } from './call.ts'
+import { onSessionRefused } from './queries.ts'
 
 export type Session = OwnSession
 export type Role = Session['operator']['role']
@@ -43,10 +44,6 @@ export async function resume(): Promise<void> {
   }
 }
 
-export function sessionEnded(): void {
-  if (state.is === 'open') closed('ended')
-}
-
 function opened(session: Session): void {
   localStorage.setItem(STORAGE_KEY, '1')
   setCsrfToken(session.csrf_token)
@@ -68,6 +65,10 @@ function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
+
+onSessionRefused(({ status }) => {
+  if (status === 401 && state.is === 'open') closed('ended')
+})
 
 onCsrfFailure(async () => {
   await resume()

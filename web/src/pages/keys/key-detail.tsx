@@ -12,6 +12,8 @@ import { Identifier } from '../../components/copy-field.tsx'
 import { Credits } from '../../components/credits.tsx'
 import { DescriptionList } from '../../components/description-list.tsx'
 import { BackLink, PendingPage } from '../../components/detail-page.tsx'
+import { RevokeKey } from '../../components/keys/revoke-key.tsx'
+import { SecretsInGrace } from '../../components/keys/secrets-in-grace.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { useParams } from '../../components/search-params.ts'
@@ -21,9 +23,7 @@ import { Ago, Timestamp } from '../../components/timestamp.tsx'
 import { count } from '../../format/numbers.ts'
 import { SpendByDay } from '../usage/spend-by-day.tsx'
 import { EditKey } from './edit-key.tsx'
-import { RevokeKey } from './revoke-key.tsx'
 import { RotateKey } from './rotate-key.tsx'
-import { SecretsInGrace } from './secrets-in-grace.tsx'
 
 export default function KeyDetail({ id }: { readonly id: string }): ReactNode {
   const { data: key, error, refetch } = useKey(id)

@@ -5,8 +5,8 @@ import { Link } from 'wouter'
 import { useRequest } from '../../api/usage.ts'
 import { Credits } from '../../components/credits.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
+import { durationMs } from '../../components/usage/request-duration.ts'
 import { count, duration } from '../../format/numbers.ts'
-import { durationMs } from '../usage/request-duration.ts'
 
 export type TurnState = {
   readonly is: 'running' | 'done' | 'stopped' | 'failed'

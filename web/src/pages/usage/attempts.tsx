@@ -5,8 +5,8 @@ import type { UsageRow } from '../../api/usage.ts'
 import { Panel } from '../../components/panel.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
+import { attemptOutcome } from '../../components/usage/outcomes.ts'
 import { duration } from '../../format/numbers.ts'
-import { attemptOutcome } from './outcomes.ts'
 import { attemptErrors } from './reason.tsx'
 
 const COLUMNS = [

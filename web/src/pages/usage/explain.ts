@@ -1,10 +1,10 @@
 // Why a request ended as it did, in one sentence, and where the operator can change that.
 import { REFUSALS, type RefusalCode } from '../../../../src/domain/refusal.ts'
 import type { OperatorUsageObject as UsageRow } from '../../../../src/domain/usage-wire.ts'
+import { durationMs } from '../../components/usage/request-duration.ts'
 import { amount } from '../../format/amounts.ts'
 import { isZero } from '../../format/decimals.ts'
 import { count, duration } from '../../format/numbers.ts'
-import { durationMs } from './request-duration.ts'
 
 export type Action = { readonly label: string; readonly href: string }
 

@@ -13,12 +13,12 @@ import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TagList } from '../../components/tags.tsx'
+import { Bill } from '../../components/usage/bill.tsx'
+import { OUTCOMES } from '../../components/usage/outcomes.ts'
+import { Timeline } from '../../components/usage/timeline.tsx'
 import { Attempts } from './attempts.tsx'
-import { Bill } from './bill.tsx'
-import { OUTCOMES } from './outcomes.ts'
 import { Reason, SoldAtLoss } from './reason.tsx'
 import { Routing } from './routing.tsx'
-import { Timeline } from './timeline.tsx'
 
 export default function RequestDetail({ id }: { readonly id: string }): ReactNode {
   const { data: row, error, refetch } = useRequest(id)

@@ -9,7 +9,7 @@ import { USAGE_FILTERS, type UsageFilter } from '../../api/usage.ts'
 import { AccountSelect } from '../../components/account-name.tsx'
 import { KeySelect } from '../../components/key-name.tsx'
 import type { SetParams } from '../../components/search-params.ts'
-import { OUTCOMES } from './outcomes.ts'
+import { OUTCOMES } from '../../components/usage/outcomes.ts'
 import { TagFilter } from './tag-filter.tsx'
 import classes from './usage-filters.module.css'
 

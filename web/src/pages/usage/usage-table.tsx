@@ -12,10 +12,10 @@ import { StateBadge } from '../../components/state-badge.tsx'
 import { type Column, TableFrame } from '../../components/table-frame.tsx'
 import { tagTexts } from '../../components/tags.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
+import { OUTCOMES } from '../../components/usage/outcomes.ts'
+import { durationMs } from '../../components/usage/request-duration.ts'
 import { columnPlaces } from '../../format/amounts.ts'
 import { count, duration } from '../../format/numbers.ts'
-import { OUTCOMES } from './outcomes.ts'
-import { durationMs } from './request-duration.ts'
 
 const ROW_PX = 38
 const AHEAD = 40

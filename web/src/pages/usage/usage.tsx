@@ -3,7 +3,7 @@ import { Anchor, Button, Group } from '@mantine/core'
 import { IconDownload, IconListDetails } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { queryOf } from '../../api/call.ts'
+import { apiUrl, queryOf } from '../../api/call.ts'
 import { USAGE_FILTERS, type UsageFilter, useUsage } from '../../api/usage.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
@@ -23,7 +23,7 @@ export default function Usage(): ReactNode {
   const usage = useUsage(filter)
   const rows = usage.data?.pages.flatMap(page => page.data) ?? []
   const isFiltered = Object.keys(filter).length > 0
-  const csv = `/admin/v1/usage${queryOf({ ...filter, format: 'csv' })}`
+  const csv = apiUrl(`/usage${queryOf({ ...filter, format: 'csv' })}`)
 
   return (
     <Page

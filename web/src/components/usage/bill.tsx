@@ -2,12 +2,12 @@
 import { Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { UsageRow } from '../../api/usage.ts'
-import { Credits } from '../../components/credits.tsx'
-import { Panel } from '../../components/panel.tsx'
-import { TableFrame } from '../../components/table-frame.tsx'
 import { isLess, minus } from '../../format/amounts.ts'
 import { groupDecimal, shiftDecimal } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
+import { Credits } from '../credits.tsx'
+import { Panel } from '../panel.tsx'
+import { TableFrame } from '../table-frame.tsx'
 
 const COLUMNS = [{ name: 'Type' }, { name: 'Tokens', isRight: true }, { name: 'Credits per million', isRight: true }]
 

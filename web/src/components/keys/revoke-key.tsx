@@ -2,8 +2,8 @@
 import { Checkbox, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type KeyObject, useRevokeKey } from '../../api/keys.ts'
-import { notify } from '../../components/notify.tsx'
-import { TypedConfirm } from '../../components/typed-confirm.tsx'
+import { notify } from '../notify.tsx'
+import { TypedConfirm } from '../typed-confirm.tsx'
 
 export function RevokeKey({ of: key, onClose }: { readonly of: KeyObject; readonly onClose: () => void }): ReactNode {
   const revoke = useRevokeKey(key.id)

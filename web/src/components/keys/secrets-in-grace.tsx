@@ -1,13 +1,13 @@
-// Old secrets in their grace period: time left, last use, and a button that ends each one immediately.
-import { Button, Group, Progress, Table, Text } from '@mantine/core'
-import type { ReactNode } from 'react'
+// Old secrets in their grace period: time left, last use, and a button that ends each one immediately, once it is confirmed.
+import { Button, Group, Modal, Progress, Stack, Table, Text } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
 import { type KeyObject, useEndGrace } from '../../api/keys.ts'
 import { useMayChange } from '../../api/session-context.ts'
-import { notify, notifyError } from '../../components/notify.tsx'
-import { Panel } from '../../components/panel.tsx'
-import { TableFrame } from '../../components/table-frame.tsx'
-import { useNow } from '../../components/timestamp.tsx'
 import { ago, countdown } from '../../format/numbers.ts'
+import { notify, notifyError } from '../notify.tsx'
+import { Panel } from '../panel.tsx'
+import { TableFrame } from '../table-frame.tsx'
+import { useNow } from '../timestamp.tsx'
 
 const GRACE_MS = 60 * 60_000
 // An old secret that has not been used for this long is shown as unused.
@@ -26,10 +26,13 @@ export function SecretsInGrace({ of: key }: { readonly of: KeyObject }): ReactNo
   const mayChange = useMayChange()
   const end = useEndGrace(key.id)
   const now = useNow()
-  const endNow = (last4: string | undefined) =>
-    end.mutate(last4, {
+  // The last four characters, or all of them.
+  const [ending, setEnding] = useState<string | 'all'>()
+  const endNow = () =>
+    end.mutate(ending === 'all' ? undefined : ending, {
       onSuccess: () => notify('Grace period ended. The old secret no longer works.'),
       onError: notifyError,
+      onSettled: () => setEnding(undefined),
     })
 
   return (
@@ -40,7 +43,7 @@ export function SecretsInGrace({ of: key }: { readonly of: KeyObject }): ReactNo
       actions={
         mayChange &&
         key.previous.length > 1 && (
-          <Button size="xs" variant="default" loading={end.isPending} onClick={() => endNow(undefined)}>
+          <Button size="xs" variant="default" onClick={() => setEnding('all')}>
             End all now
           </Button>
         )
@@ -58,12 +61,7 @@ export function SecretsInGrace({ of: key }: { readonly of: KeyObject }): ReactNo
             </Table.Td>
             <Table.Td className="right">
               {mayChange && (
-                <Button
-                  size="compact-sm"
-                  color="red.9"
-                  loading={end.isPending && end.variables === old.last4}
-                  onClick={() => endNow(old.last4)}
-                >
+                <Button size="compact-sm" color="red.9" onClick={() => setEnding(old.last4)}>
                   End now
                 </Button>
               )}
@@ -71,7 +69,43 @@ export function SecretsInGrace({ of: key }: { readonly of: KeyObject }): ReactNo
           </Table.Tr>
         ))}
       </TableFrame>
+      {ending !== undefined && (
+        <EndNow
+          noun={ending === 'all' ? 'all old secrets' : `the old secret …${ending}`}
+          isPending={end.isPending}
+          onConfirm={endNow}
+          onClose={() => setEnding(undefined)}
+        />
+      )}
     </Panel>
+  )
+}
+
+type EndNowProps = {
+  readonly noun: string
+  readonly isPending: boolean
+  readonly onConfirm: () => void
+  readonly onClose: () => void
+}
+
+function EndNow({ noun, isPending, onConfirm, onClose }: EndNowProps): ReactNode {
+  return (
+    <Modal opened onClose={onClose} title={`End ${noun} now?`}>
+      <Stack gap="sm">
+        <Text size="sm">
+          Clients that still use it get 401 from their next request on. A secret that was not used for a while may
+          belong to a job that runs once a day. This cannot be undone.
+        </Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose} data-autofocus>
+            Cancel
+          </Button>
+          <Button color="red.9" loading={isPending} onClick={onConfirm}>
+            End grace period
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
   )
 }
 

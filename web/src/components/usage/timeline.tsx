@@ -2,9 +2,9 @@
 import { Box, Timeline as Steps, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { UsageRow } from '../../api/usage.ts'
-import { Panel } from '../../components/panel.tsx'
-import { Timestamp } from '../../components/timestamp.tsx'
 import { duration } from '../../format/numbers.ts'
+import { Panel } from '../panel.tsx'
+import { Timestamp } from '../timestamp.tsx'
 
 export function Timeline({ of: row }: { readonly of: UsageRow }): ReactNode {
   const start = Date.parse(row.created_at)
