@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { fastify } from 'fastify'
 import { sendSecurityHeaders } from '../../src/http/security-headers.ts'
-import { dashboard } from '../../src/http/static.ts'
+import { assets, dashboard } from '../../src/http/static.ts'
 import { type Answer, httpCall } from '../support/http-call.ts'
 import { rawRequest } from '../support/raw-http.ts'
 
@@ -160,6 +160,7 @@ async function openSite({ built = true } = {}) {
   const app = fastify({ exposeHeadRoutes: false })
   sendSecurityHeaders(app, { cameByTls: request => request.headers['x-forwarded-proto'] === 'https' })
   dashboard(app, folder)
+  assets(app, folder)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   return {
     url,
