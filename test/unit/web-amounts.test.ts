@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { amount, columnAmount, columnPlaces } from '../../web/src/format/amounts.ts'
+import { amount, columnAmount, columnPlaces, isLess, minus, plus } from '../../web/src/format/amounts.ts'
 
 test('an amount has two decimals above one credit and three significant digits below', () => {
   const shown = {
@@ -63,3 +63,10 @@ function differenceNano(shown: string, value: bigint): bigint {
   const difference = BigInt(whole + fraction.padEnd(9, '0')) - value
   return difference < 0n ? -difference : difference
 }
+
+test('sums and differences are exact', () => {
+  assert.equal(plus('9007199254740993.000000001', '0.000000001'), '9007199254740993.000000002')
+  assert.equal(plus('0.1', '0.2'), '0.300000000')
+  assert.equal(minus('0.0007', '0.000796'), '-0.000096000')
+  assert.deepEqual([isLess('0.0007', '0.000796'), isLess('1', '1.000'), isLess('-1', '0')], [true, false, true])
+})

@@ -45,7 +45,10 @@ export function useRequest(id: string) {
   })
 }
 
-export function useSummary(groupBy: 'day' | 'hour' | 'model' | 'provider' | 'key' | 'account', filter: UsageFilter) {
+export type Summary = SummaryObject
+export type SummaryGroup = 'day' | 'hour' | 'model' | 'provider' | 'key' | 'account' | `tag:${string}`
+
+export function useSummary(groupBy: SummaryGroup, filter: UsageFilter) {
   return useQuery({
     queryKey: ['usage', 'summary', groupBy, filter],
     queryFn: ({ signal }) =>

@@ -9,6 +9,8 @@ export type Column = {
   readonly isRight?: boolean
   readonly isHidden?: boolean
   readonly width?: number | string
+  // Instead of the name, such as a button that sorts.
+  readonly head?: ReactNode
   // Its place on a card: the title (the first column), the value at the end of the title's line, in the second line after its
   // name (the others), in the second line without its name, or none.
   readonly card?: 'title' | 'value' | 'named' | 'unnamed' | 'none'
@@ -32,9 +34,9 @@ export function TableFrame({ label, columns, hasCards = true, isFixed = false, c
       <Table highlightOnHover style={cardStyle(columns)}>
         <Table.Thead>
           <Table.Tr>
-            {columns.map(({ name, isRight = false, isHidden = false, width }) => (
+            {columns.map(({ name, isRight = false, isHidden = false, width, head }) => (
               <Table.Th key={name} className={isRight ? 'right' : ''} scope="col" style={{ width }}>
-                {isHidden ? <VisuallyHidden>{name}</VisuallyHidden> : name}
+                {isHidden ? <VisuallyHidden>{name}</VisuallyHidden> : (head ?? name)}
               </Table.Th>
             ))}
           </Table.Tr>

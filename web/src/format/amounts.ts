@@ -38,9 +38,16 @@ export function columnAmount(text: string, places: number): string {
   return decimal.sign === '-' ? `>−${least}` : `<${least}`
 }
 
-// Exact differences, for margins.
+// Exact.
+export function plus(a: string, b: string): string {
+  return fromNano(toNano(a) + toNano(b))
+}
+
 export function minus(from: string, take: string): string {
-  const nano = toNano(from) - toNano(take)
+  return fromNano(toNano(from) - toNano(take))
+}
+
+function fromNano(nano: bigint): string {
   const digits = String(nano < 0n ? -nano : nano).padStart(NANO_PLACES + 1, '0')
   return `${nano < 0n ? '-' : ''}${digits.slice(0, -NANO_PLACES)}.${digits.slice(-NANO_PLACES)}`
 }

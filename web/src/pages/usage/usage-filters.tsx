@@ -1,5 +1,5 @@
 // The filters of the usage list, each one a URL parameter.
-import { Autocomplete, Button, Select, TextInput } from '@mantine/core'
+import { Autocomplete, Button, Select } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { type ReactNode, useEffect, useState } from 'react'
 import type { Endpoint } from '../../../../src/domain/usage.ts'
@@ -10,8 +10,10 @@ import { AccountSelect } from '../../components/account-name.tsx'
 import { KeySelect } from '../../components/key-name.tsx'
 import type { SetParams } from '../../components/search-params.ts'
 import { OUTCOMES } from '../../components/usage/outcomes.ts'
+import { RangeSelect } from './range-select.tsx'
 import { TagFilter } from './tag-filter.tsx'
 import classes from './usage-filters.module.css'
+import type { UsageRange } from './usage-ranges.ts'
 
 // A record, so that a new endpoint in the domain is a type error here.
 const ENDPOINTS: Readonly<Record<Endpoint | 'all', string>> = {
@@ -28,18 +30,21 @@ const ENDPOINTS: Readonly<Record<Endpoint | 'all', string>> = {
   all: 'all endpoints',
 }
 
+// The server's default.
+const BILLED = 'billed'
+
 const choices = (labels: Readonly<Record<string, string>>) =>
   Object.entries(labels).map(([value, label]) => ({ value, label }))
 
-type Props = { readonly filter: UsageFilter; readonly onChange: SetParams }
+type Props = { readonly range: UsageRange; readonly filter: UsageFilter; readonly onChange: SetParams }
 
-export function UsageFilters({ filter, onChange }: Props): ReactNode {
+export function UsageFilters({ range, filter, onChange }: Props): ReactNode {
   const models = useModelDirectory()
   const { data: providers = [] } = useProviders()
-  const isFiltered = Object.keys(filter).length > 0
-  const isReversed = Date.parse(filter.from ?? '') >= Date.parse(filter.to ?? '')
+  const isFiltered = range !== 'all' || Object.keys(filter).length > 0
   return (
     <search className={classes.filters}>
+      <RangeSelect range={range} filter={filter} onChange={onChange} />
       <Words
         label="Model"
         value={filter.model ?? ''}
@@ -64,21 +69,17 @@ export function UsageFilters({ filter, onChange }: Props): ReactNode {
       />
       <Select
         aria-label="Endpoint"
-        data={choices(ENDPOINTS)}
+        data={[{ value: BILLED, label: 'billed endpoints' }, ...choices(ENDPOINTS)]}
         allowDeselect={false}
-        value={filter.endpoint ?? 'chat.completions'}
-        onChange={endpoint => onChange({ endpoint: endpoint === 'chat.completions' ? '' : (endpoint ?? '') })}
+        value={filter.endpoint ?? BILLED}
+        onChange={endpoint => onChange({ endpoint: endpoint === BILLED ? '' : (endpoint ?? '') })}
       />
       <TagFilter value={filter.tag ?? ''} onSet={tag => onChange({ tag })} />
-      <Time label="From" value={filter.from} onSet={from => onChange({ from })} />
-      <Time
-        label="To"
-        value={filter.to}
-        onSet={to => onChange({ to })}
-        error={isReversed ? 'Must be after “From”' : undefined}
-      />
       {isFiltered && (
-        <Button variant="subtle" onClick={() => onChange(Object.fromEntries(USAGE_FILTERS.map(name => [name, ''])))}>
+        <Button
+          variant="subtle"
+          onClick={() => onChange(Object.fromEntries(['range', ...USAGE_FILTERS].map(name => [name, ''])))}
+        >
           Clear filters
         </Button>
       )}
@@ -108,37 +109,6 @@ function Words({ label, value, data, onSet }: WordsProps): ReactNode {
       onChange={next => {
         setText(next)
         set(next)
-      }}
-    />
-  )
-}
-
-type TimeProps = {
-  readonly label: string
-  readonly value: string | undefined
-  readonly onSet: (at: string) => void
-  readonly error?: string | undefined
-}
-
-// Local time in the field, ISO 8601 in the URL.
-function Time({ label, value, onSet, error }: TimeProps): ReactNode {
-  const at = value === undefined ? Number.NaN : Date.parse(value)
-  const local = Number.isNaN(at)
-    ? ''
-    : new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-  return (
-    <TextInput
-      type="datetime-local"
-      className={classes.time ?? ''}
-      aria-label={`${label}, local time`}
-      title={`${label}, local time`}
-      leftSection={<span style={{ fontSize: 11 }}>{label}</span>}
-      leftSectionWidth={44}
-      value={local}
-      error={error}
-      onChange={({ currentTarget }) => {
-        const next = new Date(currentTarget.value)
-        onSet(Number.isNaN(next.getTime()) ? '' : next.toISOString())
       }}
     />
   )

@@ -1,47 +1,85 @@
 // The usage page: one row per request, newest first.
 import { Anchor, Button, Group } from '@mantine/core'
 import { IconDownload, IconListDetails } from '@tabler/icons-react'
-import type { ReactNode } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import { Link } from 'wouter'
 import { apiUrl, queryOf } from '../../api/call.ts'
-import { USAGE_FILTERS, type UsageFilter, useUsage } from '../../api/usage.ts'
+import { serverNow } from '../../api/connection.ts'
+import { USAGE_FILTERS, type UsageFilter, type UsageRow, useUsage } from '../../api/usage.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { Page } from '../../components/page.tsx'
 import { useParams } from '../../components/search-params.ts'
+import { useZone } from '../../components/zone.ts'
 import { UsageFilters } from './usage-filters.tsx'
+import { GroupSelect, groupOf, UsageGroups } from './usage-groups.tsx'
+import { boundsOf, type UsageRange, usageRange } from './usage-ranges.ts'
 import { UsageTable } from './usage-table.tsx'
+import { UsageTotals } from './usage-totals.tsx'
 
 export default function Usage(): ReactNode {
   const [params, setParams] = useParams()
-  const filter: UsageFilter = Object.fromEntries(
-    USAGE_FILTERS.flatMap(name => {
-      const value = params.get(name) ?? ''
-      return value === '' ? [] : [[name, value]]
-    }),
-  )
+  const range = usageRange(params)
+  const filter = useFilter(params, range)
+  const groupBy = groupOf(params)
   const usage = useUsage(filter)
   const rows = usage.data?.pages.flatMap(page => page.data) ?? []
   const isFiltered = Object.keys(filter).length > 0
-  const csv = apiUrl(`/usage${queryOf({ ...filter, format: 'csv' })}`)
+  const csv =
+    groupBy === undefined
+      ? apiUrl(`/usage${queryOf({ ...filter, format: 'csv' })}`)
+      : apiUrl(`/usage/summary${queryOf({ ...filter, group_by: groupBy, format: 'csv' })}`)
 
   return (
     <Page
       title="Usage"
       about="One row per request. Prompts and responses are never stored."
       actions={
-        <Button
-          component="a"
-          href={csv}
-          download="usage.csv"
-          variant="default"
-          leftSection={<IconDownload size={16} />}
-        >
-          Export CSV
-        </Button>
+        <>
+          <GroupSelect value={groupBy ?? ''} onChange={setParams} />
+          <Button
+            component="a"
+            href={csv}
+            download={groupBy === undefined ? 'usage.csv' : 'usage-summary.csv'}
+            variant="default"
+            leftSection={<IconDownload size={16} />}
+          >
+            Export CSV
+          </Button>
+        </>
       }
     >
-      <UsageFilters filter={filter} onChange={setParams} />
+      <UsageFilters range={range} filter={filter} onChange={setParams} />
+      <UsageTotals filter={filter} />
+      {groupBy === undefined ? (
+        <Requests usage={usage} rows={rows} isFiltered={isFiltered} />
+      ) : (
+        <UsageGroups key={groupBy} groupBy={groupBy} filter={filter} onFilter={setParams} />
+      )}
+    </Page>
+  )
+}
+
+// The range is fixed when it is chosen, so that rows do not leave the list while it is read.
+function useFilter(params: URLSearchParams, range: UsageRange): UsageFilter {
+  const zone = useZone()
+  const bounds = useMemo(() => boundsOf(range, zone, serverNow()), [range, zone])
+  const given = USAGE_FILTERS.flatMap(name => {
+    const value = params.get(name) ?? ''
+    return value === '' ? [] : [[name, value]]
+  })
+  return { ...bounds, ...Object.fromEntries(given) }
+}
+
+type RequestsProps = {
+  readonly usage: ReturnType<typeof useUsage>
+  readonly rows: readonly UsageRow[]
+  readonly isFiltered: boolean
+}
+
+function Requests({ usage, rows, isFiltered }: RequestsProps): ReactNode {
+  return (
+    <>
       {usage.error !== null && <ErrorAlert error={usage.error} onRetry={() => void usage.refetch()} />}
       {rows.length > 0 && <UsageTable rows={rows} of={usage} />}
       {usage.isSuccess && rows.length === 0 && (
@@ -49,7 +87,7 @@ export default function Usage(): ReactNode {
           <EmptyState icon={IconListDetails} title={isFiltered ? 'No matching requests' : 'No requests yet'}>
             {isFiltered ? (
               <Group justify="center" gap="xs">
-                Only chat requests are shown unless you choose another endpoint.
+                Only billed endpoints are shown unless you choose another.
                 <Anchor component={Link} href="/usage" inherit>
                   Clear filters
                 </Anchor>
@@ -69,6 +107,6 @@ export default function Usage(): ReactNode {
           </EmptyState>
         </div>
       )}
-    </Page>
+    </>
   )
 }

@@ -1,0 +1,64 @@
+// The usage page: totals of the filter, time ranges, groups that can be sorted, and the export of what is shown.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hasBrowser, openBrowser, visit } from '../support/browser.ts'
+import { startGateway } from '../support/gateway.ts'
+
+test('usage has totals, ranges and groups', { skip: !hasBrowser() }, async t => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const names = ['Busy', 'Quiet']
+  const keys = await Promise.all(
+    names.map(async name => {
+      const account = await gateway.createAccount({ name })
+      await gateway.addCredits(account.id, '10')
+      return gateway.createKey({ name: `${name} key`, account_id: account.id, tags: { team: name.toLowerCase() } })
+    }),
+  )
+  const [busy, quiet] = keys.map(({ secret }) => secret)
+  for (const key of [busy, busy, busy, quiet]) await gateway.chat({ model: 'demo/echo' }, { key: String(key) })
+  await gateway.chat({ model: 'no/such' }, { key: String(busy) })
+  const { page, open, signIn, complaints } = await visit(browser, gateway.url)
+  await signIn(gateway.adminToken)
+  const totals = page.getByRole('region', { name: 'Totals' })
+  const choose = async (label: string, option: string) => {
+    await page.getByRole('combobox', { name: label }).click()
+    await page.getByRole('option', { name: option, exact: true }).click()
+  }
+
+  await t.test('the totals follow the filter', async () => {
+    await open('/usage')
+    await totals.getByText(/Requests\s*5/).waitFor()
+    await totals.getByText(/Errors\s*1/).waitFor()
+    await choose('Outcome', 'refused')
+    await totals.getByText(/Requests\s*1\s*$/).waitFor()
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await totals.getByText(/Requests\s*5/).waitFor()
+    await choose('Time range', 'Last month')
+    await page.getByText('No matching requests').waitFor()
+    assert.match(page.url(), /range=last-month/)
+  })
+
+  await t.test('groups are sorted by spend, then by what is clicked', async () => {
+    await open('/usage?range=today&group=account')
+    const first = () => page.getByRole('row').nth(1).getByRole('cell').first().innerText()
+    await page.getByRole('row', { name: /Busy/ }).waitFor()
+    assert.equal(await first(), 'Busy')
+    await page.getByRole('button', { name: 'Sort by Requests' }).click()
+    await page.getByRole('button', { name: 'Sort by Requests, sorted descending' }).click()
+    await page.getByRole('button', { name: 'Sort by Requests, sorted ascending' }).waitFor()
+    assert.equal(await first(), 'Quiet')
+
+    const href = await page.getByRole('link', { name: 'Export CSV' }).getAttribute('href')
+    assert.match(href ?? '', /^\/admin\/v1\/usage\/summary\?from=.*&group_by=account&format=csv$/)
+  })
+
+  await t.test('a value of a tag leads to its requests', async () => {
+    await open('/usage?group=tag%3Ateam')
+    await page.getByRole('button', { name: 'quiet', exact: true }).click()
+    await totals.getByText(/Requests\s*1\s*$/).waitFor()
+    assert.match(page.url(), /tag=team%3Aquiet/)
+    assert.equal(await page.getByRole('row').count(), 2)
+  })
+  assert.deepEqual(complaints, [])
+})

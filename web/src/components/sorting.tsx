@@ -1,0 +1,52 @@
+// Sorting of lists whose rows are all loaded, by a click on the head of a column.
+import { UnstyledButton } from '@mantine/core'
+import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
+import { type ReactNode, useState } from 'react'
+
+export type Sort = { readonly by: string; readonly isDescending: boolean }
+
+export function useSort(by: string, isDescending = true) {
+  const [sort, setSort] = useState<Sort>({ by, isDescending })
+  return { sort, setSort }
+}
+
+type SortableHeadProps = {
+  readonly name: string
+  readonly label: string
+  readonly sort: Sort
+  readonly onSort: (sort: Sort) => void
+}
+
+// Numbers begin with the highest, a second click turns the order around.
+export function SortableHead({ name, label, sort, onSort }: SortableHeadProps): ReactNode {
+  const isBy = sort.by === name
+  const Icon = isBy ? (sort.isDescending ? IconArrowDown : IconArrowUp) : IconArrowsSort
+  const order = isBy ? (sort.isDescending ? ', sorted descending' : ', sorted ascending') : ''
+  return (
+    <UnstyledButton
+      fz="inherit"
+      fw={isBy ? 600 : 500}
+      c={isBy ? undefined : 'inherit'}
+      aria-label={`Sort by ${label}${order}`}
+      onClick={() => onSort({ by: name, isDescending: isBy ? !sort.isDescending : true })}
+    >
+      {label} <Icon size={12} style={{ verticalAlign: -1, opacity: isBy ? 1 : 0.45 }} aria-hidden />
+    </UnstyledButton>
+  )
+}
+
+type Compared<Row> = Readonly<Record<string, (row: Row) => string | number>>
+
+export function sortedBy<Row>(
+  rows: readonly Row[],
+  { by, isDescending }: Sort,
+  compared: Compared<Row>,
+): readonly Row[] {
+  const of = compared[by]
+  if (of === undefined) return rows
+  return rows.toSorted((a, b) => {
+    const [x, y] = [of(a), of(b)]
+    const order = typeof x === 'string' ? x.localeCompare(String(y)) : x - Number(y)
+    return isDescending ? -order : order
+  })
+}
