@@ -124,6 +124,8 @@ function chat(at: number, random: () => number) {
   const luck = random()
   const took = Math.floor(200 + 4000 * random() ** 3 + (random() < 0.02 ? 20_000 * random() : 0))
   const asked = { model_requested: model, finished_at: at + took }
+  if (luck < 0.002)
+    return { ...asked, outcome: 'refused', http_status: 429, error_code: 'rate_limit_exceeded', finished_at: at }
   if (luck < 0.006)
     return { ...asked, outcome: 'refused', http_status: 402, error_code: 'insufficient_credits', finished_at: at }
   if (luck < 0.008) {

@@ -1,16 +1,24 @@
 // The overview's parameters and response.
 import { formatCredits } from '../domain/credits.ts'
+import type { ErrorCause } from '../domain/error-cause.ts'
 import { DAY_MS } from '../domain/key.ts'
 import { HOUR_MS } from '../domain/usage.ts'
 import { isoTime } from '../domain/wire-time.ts'
-import type { Moment, Overview, OverviewSpan, Spending } from '../store/contract/operator.ts'
+import { type ZoneOffsets, zoneOffsets } from '../domain/zone-offsets.ts'
+import type { Moment, Overview, OverviewSpan, OverviewStep, Spending } from '../store/contract/operator.ts'
 import { readRange, wrong } from './input.ts'
 
-export type OverviewQuery = { readonly from?: string; readonly to?: string; readonly step?: 'hour' | 'day' }
+export type OverviewQuery = {
+  readonly from?: string
+  readonly to?: string
+  readonly step?: OverviewStep
+  readonly time_zone?: string
+}
 
 export type SpendingObject = {
   readonly requests: number
   readonly errors: number
+  readonly errors_by_cause: Readonly<Record<ErrorCause, number>>
   readonly prompt_tokens: number
   readonly completion_tokens: number
   readonly cost: string
@@ -26,8 +34,11 @@ export type OverviewObject = {
   readonly object: 'overview'
   readonly from: string
   readonly to: string
-  readonly step: 'hour' | 'day'
+  readonly step: OverviewStep
+  // Of the days of the series: the requested one, or UTC where its days do not begin with a full hour of UTC.
+  readonly time_zone: string
   readonly totals: MomentObject
+  readonly previous: MomentObject & { readonly from: string; readonly to: string }
   readonly series: readonly (MomentObject & { readonly at: string })[]
   readonly top: {
     readonly models: readonly TopObject[]
@@ -46,25 +57,43 @@ export type OverviewObject = {
 const STEPS_MAX = 1000
 // A longer span is shown by day unless requested otherwise.
 const HOURLY_MS_MAX = 7 * DAY_MS
+// Minutes are read from rows.
+const MINUTES_MAX = 180
+const STEP_MS = { minute: 60_000, hour: HOUR_MS, day: DAY_MS } as const
 
 // The last 24 hours by default.
-export function readOverviewSpan(query: OverviewQuery, now: number): OverviewSpan {
+export function readOverviewSpan(query: OverviewQuery, now: number): OverviewSpan & { readonly zone: string } {
   const range = readRange(query)
   const to = range.to ?? Math.max(now, range.from ?? 0)
   const from = range.from ?? to - DAY_MS
   const step = query.step ?? (to - from > HOURLY_MS_MAX ? 'day' : 'hour')
-  const steps = (to - from) / (step === 'hour' ? HOUR_MS : DAY_MS)
-  if (steps > STEPS_MAX) throw wrong('from', `at most ${STEPS_MAX} ${step}s before \`to\``)
-  return { from, to, step }
+  const max = step === 'minute' ? MINUTES_MAX : STEPS_MAX
+  if ((to - from) / STEP_MS[step] > max) throw wrong('from', `at most ${max} ${step}s before \`to\``)
+  const offsets = step === 'day' ? readOffsets(query.time_zone, from, to) : undefined
+  return { from, to, step, offsets, zone: offsets === undefined ? UTC : (query.time_zone ?? UTC) }
 }
 
-export function overviewObject({ step }: OverviewSpan, overview: Overview): OverviewObject {
+const UTC = 'UTC'
+
+function readOffsets(zone: string | undefined, from: number, to: number): ZoneOffsets | undefined {
+  if (zone === undefined || zone === UTC) return undefined
+  try {
+    return zoneOffsets(zone, from, to)
+  } catch {
+    throw wrong('time_zone', 'the name of an IANA time zone, such as Europe/Berlin')
+  }
+}
+
+export function overviewObject(zone: string, overview: Overview): OverviewObject {
+  const { from, to, step, totals, previous } = overview
   return {
     object: 'overview',
-    from: isoTime(overview.from),
-    to: isoTime(overview.to),
+    from: isoTime(from),
+    to: isoTime(to),
     step,
-    totals: momentObject(overview.totals),
+    time_zone: zone,
+    totals: momentObject(totals),
+    previous: { from: isoTime(previous.from), to: isoTime(previous.to), ...momentObject(previous) },
     series: overview.series.map(moment => ({ at: isoTime(moment.at), ...momentObject(moment) })),
     top: {
       models: overview.models.map(topObject),
@@ -95,6 +124,7 @@ export function spendingObject(sums: Omit<Spending, 'group'>): SpendingObject {
   return {
     requests: sums.requests,
     errors: sums.errors,
+    errors_by_cause: sums.errorsByCause,
     prompt_tokens: sums.promptTokens,
     completion_tokens: sums.completionTokens,
     cost: formatCredits(cost),

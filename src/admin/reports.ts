@@ -1,9 +1,13 @@
 // Usage rows and their sums for operators.
+
+import type { ErrorCause } from '../domain/error-cause.ts'
+import type { TargetsView } from '../domain/routing.ts'
 import { readTagFilter } from '../domain/tags.ts'
 import type { Endpoint, Outcome } from '../domain/usage.ts'
 import { type OperatorUsageObject, operatorUsageObject } from '../domain/usage-wire.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Page, SummaryGroup, SummaryRow, TagPair, UsageReports } from '../store/contract/operator.ts'
+import { type AttentionFacts, type AttentionObject, attentionOf } from './attention.ts'
 import { type List, listOf, readRange, unknown, wrong } from './input.ts'
 import {
   type OverviewObject,
@@ -23,6 +27,7 @@ export type UsageQuery = {
   readonly provider?: string
   readonly endpoint?: Endpoint | 'all'
   readonly outcome?: Outcome
+  readonly cause?: ErrorCause
   readonly tag?: readonly string[]
 }
 
@@ -32,10 +37,20 @@ export type ReportMethods = {
   usage(query: UsageQuery, page: Page): Promise<List<OperatorUsageObject>>
   usageOf(requestId: string): Promise<OperatorUsageObject>
   summary(query: UsageQuery, groupBy: SummaryGroup): Promise<List<SummaryObject>>
-  overview(query: OverviewQuery): Promise<OverviewObject>
+  overview(query: OverviewQuery): Promise<OverviewObject & { readonly attention: readonly AttentionObject[] }>
 }
 
-export type ReportNeeds = { readonly usage: UsageReports; readonly clock: Pick<Clock, 'now'> }
+export type ReportNeeds = {
+  readonly usage: UsageReports
+  readonly clock: Pick<Clock, 'now'>
+  readonly standing: Standing
+}
+
+// What needs attention whatever the span.
+export type Standing = {
+  targets(): TargetsView
+  others(): Promise<Pick<AttentionFacts, 'nearLimits' | 'webhooks'>>
+}
 
 export function reportMethods(needs: ReportNeeds): ReportMethods {
   return {
@@ -55,8 +70,12 @@ export function reportMethods(needs: ReportNeeds): ReportMethods {
     },
 
     async overview(query) {
-      const span = readOverviewSpan(query, needs.clock.now())
-      return overviewObject(span, await needs.usage.overview(span))
+      const { zone, ...span } = readOverviewSpan(query, needs.clock.now())
+      const overview = await needs.usage.overview(span)
+      const { standing } = needs
+      const others = await standing.others()
+      const facts = { overview, targets: standing.targets(), ...others, now: needs.clock.now() }
+      return { ...overviewObject(zone, overview), attention: attentionOf(facts) }
     },
   }
 }
@@ -70,6 +89,7 @@ function readQuery(query: UsageQuery) {
     provider: query.provider,
     endpoint: query.endpoint,
     outcome: query.outcome,
+    cause: query.cause,
     tags: query.tag?.map(readTag),
   }
 }

@@ -223,6 +223,9 @@ const TABLE = {
   gaugesWaitMsMax: 1 * SECOND,
   gaugesKeptMs: 5 * MINUTE,
   storeCheckedEveryMs: 5 * SECOND,
+  // The overview: exhausted limits that it lists, and how often they are read at most.
+  attentionLimitsMax: 20,
+  attentionReadEveryMs: 5 * SECOND,
 
   // The process
   limitsPrunedEveryMs: 1 * MINUTE,

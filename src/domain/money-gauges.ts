@@ -23,3 +23,14 @@ export type BudgetGauge = {
 
 // The accounts with the least left come first, and the budgets that are closest to their limit.
 export type MoneyGauges = { readonly accounts: readonly AccountGauge[]; readonly budgets: readonly BudgetGauge[] }
+
+// A key or account that has used nearly all of its credit limit or of a budget that blocks. Without a window it is the key's
+// credit limit.
+export type NearLimit = {
+  readonly object: 'account' | 'key'
+  readonly id: string
+  readonly name: string
+  readonly window: BudgetWindow | null
+  readonly amount: Nano
+  readonly spent: Nano
+}

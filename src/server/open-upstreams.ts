@@ -76,6 +76,7 @@ export function openUpstreams({ catalog, store }: Pick<OpenedStore, 'catalog' | 
   return {
     adapters,
     targets,
+    health: (): TargetsView => snapshot(targets),
     healthOf(id: string): TargetsView {
       const view = snapshot(targets)
       const ofIt = ({ provider }: { readonly provider: string }) => provider === id

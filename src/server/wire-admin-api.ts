@@ -12,7 +12,7 @@ import { refusalOfFault } from '../admin/input.ts'
 import { keyMethods } from '../admin/keys.ts'
 import { nodeMethods } from '../admin/nodes.ts'
 import { operatorMethods } from '../admin/operators.ts'
-import { reportMethods } from '../admin/reports.ts'
+import { reportMethods, type Standing } from '../admin/reports.ts'
 import { sessionMethods, sessionsOf } from '../admin/sessions.ts'
 import { type SettingsMethod, settingsMethod } from '../admin/settings.ts'
 import { webhookMethods } from '../admin/webhooks.ts'
@@ -27,8 +27,10 @@ import { addressOfRequest, tlsOfRequest } from '../http/client-ip.ts'
 import type { PortalNeeds } from '../http/portal/portal-api.ts'
 import type { Clock } from '../lib/clock.ts'
 import { hostOf, NotPublic, requirePublic } from '../lib/egress.ts'
+import { refreshed } from '../lib/refreshed.ts'
 import { version } from '../lib/version.ts'
 import type { CatalogStore } from '../store/contract/catalog.ts'
+import { StoreUnavailable } from '../store/contract/store.ts'
 import { newWebhookSecret } from '../webhooks/signature.ts'
 import { type FirstStart, firstStart } from './bootstrap.ts'
 import type { ServerContext } from './context.ts'
@@ -73,7 +75,7 @@ export function openOperator(
   const { sessionsPerOperatorMax } = config.bounds
   const sessions = sessionMethods({ sessions: store.sessions, sessionsPerOperatorMax, newId, randomBytes })
 
-  const reports = reportMethods({ usage: store.usage, clock })
+  const reports = reportMethods({ usage: store.usage, clock, standing: standingOf(store, v1, context) })
   const hasBegun = () => begun !== undefined
   const portal = openPortal(store, { accounts, keys, reports, hasBegun }, context)
 
@@ -132,6 +134,29 @@ export function openOperator(
       return first
     },
   }
+}
+
+// Limits and webhooks are read at most once in a few seconds, however many dashboards are open.
+function standingOf(
+  { gauges, webhooks }: OpenedStore['store'],
+  v1: V1,
+  { config, clock, onBug }: ServerContext,
+): Standing {
+  const { bounds } = config
+  const others = refreshed({
+    async read() {
+      const nearLimits = await gauges.nearLimits(bounds.attentionLimitsMax)
+      const { data } = await webhooks.list({ limit: bounds.webhooksMax })
+      return { nearLimits, webhooks: data }
+    },
+    everyMs: bounds.attentionReadEveryMs,
+    waitMsMax: bounds.gaugesWaitMsMax,
+    keptMs: bounds.gaugesKeptMs,
+    clock,
+    // The overview reads from the same store and fails with it.
+    onError: error => error instanceof StoreUnavailable || onBug(error),
+  })
+  return { targets: v1.health, others: async () => (await others.get()) ?? { nearLimits: [], webhooks: [] } }
 }
 
 function settingsOf(config: Config, redis: V1['redis']): SettingsMethod {

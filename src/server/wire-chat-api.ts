@@ -51,6 +51,7 @@ export type V1 = {
   redis(): 'none' | 'ok' | 'away'
   // The routing state of a provider's targets and credentials.
   healthOf(providerId: string): TargetsView
+  health(): TargetsView
   // Requests with an open row of this node.
   readonly live: Set<string>
   readonly settlements: Settlements
@@ -87,6 +88,7 @@ export async function openV1(opened: OpenedStore, deps: ChatApiDeps, context: Se
     live,
     settlements: { open: live, hurry: betweenTries.end },
     healthOf: upstreams.healthOf,
+    health: upstreams.health,
     async close() {
       clearInterval(pruning)
       admission.close()

@@ -31,6 +31,16 @@ test('charts have honest axes in the chosen time zone', { skip: !hasBrowser() },
     }
   })
 
+  await t.test('errors by cause lead to the requests that failed for it', async () => {
+    await page.getByText('All systems healthy').waitFor()
+
+    await page.getByRole('link', { name: 'Caller 1' }).click()
+    await page.waitForURL(/\/usage\?from=.*cause=caller/)
+    await page.getByText('rejected').first().waitFor()
+
+    await open('/overview')
+  })
+
   await t.test('the zone is stated, switched and remembered', async () => {
     await page
       .getByText(/Times in UTC\+5:30 \(Asia\/(Kolkata|Calcutta)\)/)

@@ -92,7 +92,14 @@ export async function openAdminFixture() {
       wake: () => undefined,
     }),
     nodes: nodeMethods({ nodes: { list: async () => [] } }),
-    reports: reportMethods({ usage: repositories.usage, clock: repositories.clock }),
+    reports: reportMethods({
+      usage: repositories.usage,
+      clock: repositories.clock,
+      standing: {
+        targets: () => ({ targets: [], credentials: [] }),
+        others: async () => ({ nearLimits: await repositories.gauges.nearLimits(20), webhooks: [] }),
+      },
+    }),
     events: eventMethods({ events: repositories.events }),
     operators: operatorMethods({ operators: repositories.operators, operatorsMax: 5, newId, randomBytes }),
     sessions,

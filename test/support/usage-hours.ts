@@ -1,5 +1,6 @@
 // Sums usage rows directly, row by row, for comparison with stored sums; and a history of requests whose times the test
 // sets.
+import { causeOf } from '../../src/domain/error-cause.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { refusedFields } from '../../src/domain/refused-row.ts'
 import { HOUR_MS, type UsageRow } from '../../src/domain/usage.ts'
@@ -83,6 +84,12 @@ export function sumUp(rows: readonly UsageRow[], groupBy: SummaryGroup): readonl
     upstreamCost: of.reduce((sum, row) => sum + (row.upstreamCost ?? 0n), 0n),
     requestsWithoutUpstreamCost: requestsOf(of.filter(isUncosted)),
     costWithoutUpstreamCost: of.filter(isUncosted).reduce((sum, row) => sum + row.cost, 0n),
+    errorsByCause: {
+      caller: requestsOf(of.filter(row => causeOf(row.outcome, row.errorCode) === 'caller')),
+      limits: requestsOf(of.filter(row => causeOf(row.outcome, row.errorCode) === 'limits')),
+      money: requestsOf(of.filter(row => causeOf(row.outcome, row.errorCode) === 'money')),
+      provider: requestsOf(of.filter(row => causeOf(row.outcome, row.errorCode) === 'provider')),
+    },
   }))
 }
 

@@ -89,12 +89,39 @@ test('sums from before margins are made again where their rows exist, and estima
     ['known', 0, 0],
     ['silent', 3, 20],
   ])
+  // Once for margins and once for the causes of errors.
   assert.deepEqual(all('SELECT hour, mark, rolled_mark FROM usage_rolled'), [
     [1, 4, 4],
-    [2, 8, 7],
+    [2, 9, 7],
     [3, 0, 0],
   ])
   assert.deepEqual([all('SELECT * FROM usage_rolled_total'), all('SELECT * FROM usage_rolled_day')], [[], []])
+})
+
+test('of hours whose rows are gone, only failures of providers get a cause', () => {
+  const db = new DatabaseSync(':memory:')
+  const folder = new URL('../../src/store/sqlite/migrations/', import.meta.url)
+  db.enableDefensive(false)
+  const before = migrationsIn(folder).findIndex(text => text.includes('ADD COLUMN caller_errors'))
+  for (const text of migrationsIn(folder).slice(0, before)) db.exec(text)
+  db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${before}`)
+  db.exec('INSERT INTO usage_rolled (hour, mark, rolled_mark, dropped) VALUES (1, 4, 4, 2), (2, 7, 7, 0)')
+  for (const hour of [1, 2])
+    for (const outcome of ['completed', 'refused', 'upstream_failed', 'upstream_broke'])
+      db.exec(`INSERT INTO usage_hour VALUES (${hour}, 'a', 'k', 'm', 'p', 'chat.completions', '${outcome}', '', '',
+        3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`)
+
+  migrate(db)
+
+  const errors = db
+    .prepare('SELECT hour, outcome FROM usage_hour WHERE provider_errors = 3 AND caller_errors = 0')
+    .all()
+    .map(row => Object.values(row))
+  assert.deepEqual(errors, [
+    [1, 'upstream_broke'],
+    [1, 'upstream_failed'],
+  ])
+  assert.deepEqual({ ...db.prepare('SELECT mark FROM usage_rolled WHERE hour = 2').get() }, { mark: 8 })
 })
 
 test('states and kinds outside their lists are still refused, and the file is intact', () => {

@@ -84,5 +84,6 @@ test('ranges begin at midnight of the zone, and a custom one has its own ends', 
     to: '2026-01-02T00:00:00.000Z',
     step: 'hour',
   })
+  assert.equal(rangeOf(new URLSearchParams('range=1h'), NEW_YORK, now).from, '2026-11-04T02:31:00.000Z')
   assert.equal(rangeOf(new URLSearchParams('from=2026-01-02&to=2026-01-01'), 'UTC', now).id, '24h')
 })

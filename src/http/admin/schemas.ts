@@ -2,6 +2,7 @@
 // made from it.
 import { Type } from 'typebox'
 import { NAME_MAX, NOTE_MAX } from '../../admin/input.ts'
+import { ERROR_CAUSES } from '../../domain/error-cause.ts'
 import {
   ALLOWED_MODELS_MAX,
   ALLOWLIST_ENTRIES_MAX,
@@ -11,7 +12,7 @@ import {
 } from '../../domain/key.ts'
 import { KEY_TAGS_MAX, TAG_FILTERS_MAX, TAG_NAME_PATTERN, TAG_VALUE_MAX } from '../../domain/tags.ts'
 import { ENDPOINTS, MODEL_NAME_MAX, OUTCOMES } from '../../domain/usage.ts'
-import { SUMMARY_GROUPS, type SummaryGroup } from '../../store/contract/operator.ts'
+import { OVERVIEW_STEPS, SUMMARY_GROUPS, type SummaryGroup } from '../../store/contract/operator.ts'
 import { ACCESS } from './access-schemas.ts'
 import { CATALOG } from './catalog-schemas.ts'
 import { CHANGE, CREATE, type Endpoint, endpoint, Id, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
@@ -28,7 +29,6 @@ import {
   LedgerEntryShape,
   NodeShape,
   OperatorUsageShape,
-  OVERVIEW_STEPS,
   OverviewShape,
   PortalKeyLimitsInput,
   ScopeName,
@@ -86,6 +86,9 @@ export const usageFilter = {
   provider: Type.Optional(Type.String({ maxLength: 200 })),
   endpoint: Type.Optional(Type.Enum([...ENDPOINTS, 'all'])),
   outcome: Type.Optional(Type.Enum([...OUTCOMES])),
+  cause: Type.Optional(
+    Type.Enum([...ERROR_CAUSES], { description: 'Only requests that failed, and whose doing it was.' }),
+  ),
   tag: Type.Optional(
     Type.Array(Type.String({ maxLength: 200 }), {
       maxItems: TAG_FILTERS_MAX,
@@ -199,12 +202,22 @@ export const ADMIN = {
   overview: endpoint(
     'GET',
     '/overview',
-    'Read the overview: totals, series, top spenders and low balances',
+    'Read the overview: what needs attention, totals, series and top spenders',
     READ,
     OverviewShape,
     {
       query: Type.Object(
-        { from: Type.Optional(Time), to: Type.Optional(Time), step: Type.Optional(Type.Enum([...OVERVIEW_STEPS])) },
+        {
+          from: Type.Optional(Time),
+          to: Type.Optional(Time),
+          step: Type.Optional(Type.Enum([...OVERVIEW_STEPS], { description: 'Minutes of at most three hours.' })),
+          time_zone: Type.Optional(
+            Type.String({
+              maxLength: 64,
+              description: 'An IANA time zone, whose days the step `day` has; UTC if absent.',
+            }),
+          ),
+        },
         strict,
       ),
     },

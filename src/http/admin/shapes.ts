@@ -1,5 +1,6 @@
 // The admin API's response objects as JSON Schema.
 import { Type } from 'typebox'
+import { ATTENTION_KINDS } from '../../admin/attention.ts'
 import { BUDGET_ACTIONS, BUDGET_WINDOWS, BUDGETS_MAX, THRESHOLDS_MAX } from '../../domain/budget.ts'
 import {
   ACCOUNT_STATES,
@@ -15,7 +16,7 @@ import {
 import { PORTAL_KEYS_MAX } from '../../domain/portal-key-limits.ts'
 import { REASONS } from '../../domain/routing.ts'
 import { ENDPOINTS, MODEL_NAME_MAX, OUTCOMES, ROW_STATES, USAGE_SOURCES } from '../../domain/usage.ts'
-import { LEDGER_KINDS, SUMMARY_GROUPS } from '../../store/contract/operator.ts'
+import { LEDGER_KINDS, OVERVIEW_STEPS, SUMMARY_GROUPS } from '../../store/contract/operator.ts'
 import { RatesShape } from '../price-shapes.ts'
 
 const CREDITS_PATTERN = '^-?\\d+(\\.\\d+)?$'
@@ -244,6 +245,15 @@ export const OperatorUsageShape = Type.Object({
 const SPENDING = {
   requests: Type.Integer(),
   errors: Type.Integer(),
+  errors_by_cause: Type.Object(
+    {
+      caller: Type.Integer({ minimum: 0, description: 'Invalid requests, unknown models, missing permissions.' }),
+      limits: Type.Integer({ minimum: 0, description: 'Rate limits, daily limits and concurrency limits.' }),
+      money: Type.Integer({ minimum: 0, description: 'Credits or a budget did not suffice.' }),
+      provider: Type.Integer({ minimum: 0, description: 'Failures and timeouts of providers.' }),
+    },
+    { description: 'Errors that are in none of these are errors of the gateway.' },
+  ),
   prompt_tokens: Tokens,
   completion_tokens: Tokens,
   cost: Credits,
@@ -268,7 +278,6 @@ export const SummaryShape = Type.Object({
 const Milliseconds = nullable(Type.Integer({ minimum: 0 }))
 const MOMENT = { ...SPENDING, p50_ms: Milliseconds, p95_ms: Milliseconds }
 const Named = Type.Object({ id: Type.String(), ...SPENDING })
-export const OVERVIEW_STEPS = ['hour', 'day'] as const
 
 const EffectiveTime = Type.String({
   maxLength: 40,
@@ -279,8 +288,15 @@ export const OverviewShape = Type.Object({
   object: Type.Literal('overview'),
   from: EffectiveTime,
   to: EffectiveTime,
-  step: Type.Enum([...OVERVIEW_STEPS]),
+  step: Type.Enum([...OVERVIEW_STEPS], { description: 'Hours where the rows of single minutes are gone.' }),
+  time_zone: Type.String({
+    description: 'Of the days: the requested one, or UTC where its days do not begin with a full hour of UTC.',
+  }),
   totals: Type.Object(MOMENT),
+  previous: Type.Object(
+    { from: EffectiveTime, to: EffectiveTime, ...MOMENT },
+    { description: 'The span of the same length before.' },
+  ),
   series: Type.Array(Type.Object({ at: Time, ...MOMENT })),
   top: Type.Object({
     models: Type.Array(Named),
@@ -288,6 +304,18 @@ export const OverviewShape = Type.Object({
     providers: Type.Array(Named),
     accounts: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), ...SPENDING })),
   }),
+  attention: Type.Array(
+    Type.Object({
+      kind: Type.Enum([...ATTENTION_KINDS]),
+      severity: Type.Enum(['error', 'warning']),
+      id: nullable(Type.String({ description: 'Id of the provider, key, account or webhook.' })),
+      name: Type.String(),
+      message: Type.String({ description: 'A sentence that begins with the name.' }),
+    }),
+    {
+      description: 'What an operator should look at, most urgent first. Providers are those of the node that answers.',
+    },
+  ),
   low_balances: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), available: Credits, owed: Credits })),
 })
 

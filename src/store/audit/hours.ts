@@ -1,5 +1,6 @@
 // Checks the sums of hours and days: they must match the rows that exist, and stand for the rows of dropped hours.
 import type { Nano } from '../../domain/credits.ts'
+import { causeOf, ERROR_CAUSES } from '../../domain/error-cause.ts'
 import { bucketOf, DAY_HOURS, HOUR_MS, hourOf, isBilled } from '../../domain/usage.ts'
 import { DIMENSIONS, SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
 import { NAMES_MAX, TOO_MANY } from '../sql/usage/hour-totals.ts'
@@ -107,11 +108,17 @@ export function findInHour(book: HourBook, row: PassRow, counts: AuditCounts): v
     overshoot: cost > hold ? cost - hold : 0n,
     requests_without_upstream_cost: isUncosted ? (row.requests ?? 1n) : 0n,
     cost_without_upstream_cost: isUncosted ? cost : 0n,
+    ...errorsOf(row),
   }
   addSums(hour.found, found, DIMENSIONS)
   const took = Number(row.finished_at) - Number(row.created_at)
   const isTimed = isBilled(row.endpoint) && row.outcome === 'completed' && took >= 0
   if (isTimed) addDurations(hour.found, { bucket: BigInt(bucketOf(took)), requests: 1n })
+}
+
+function errorsOf(row: PassRow): Record<string, Nano> {
+  const cause = causeOf(row.outcome, row.error_code)
+  return Object.fromEntries(ERROR_CAUSES.map(each => [`${each}_errors`, each === cause ? (row.requests as Nano) : 0n]))
 }
 
 export function checkHours(book: HourBook, counts: AuditCounts): void {

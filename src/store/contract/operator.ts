@@ -2,6 +2,7 @@
 // Each change is one transaction, together with its audit event.
 import type { Budget } from '../../domain/budget.ts'
 import type { Nano } from '../../domain/credits.ts'
+import type { ErrorCause } from '../../domain/error-cause.ts'
 import type {
   Account,
   AccountStatus,
@@ -10,9 +11,10 @@ import type {
   KeyWithSecrets,
   PortalKeyLimits,
 } from '../../domain/key.ts'
-import type { MoneyGauges } from '../../domain/money-gauges.ts'
+import type { MoneyGauges, NearLimit } from '../../domain/money-gauges.ts'
 import type { Operator, Role, Session } from '../../domain/operator.ts'
 import type { Endpoint, Outcome, UsageRow } from '../../domain/usage.ts'
+import type { ZoneOffsets } from '../../domain/zone-offsets.ts'
 
 // Who made a change, stored with it in the same transaction: the name at that time, and the operator's id, which a rename does
 // not change. Changes without an operator have no id.
@@ -137,6 +139,8 @@ export type UsageSpan = {
   readonly provider?: string | undefined
   readonly endpoint?: Endpoint | 'all' | undefined
   readonly outcome?: Outcome | undefined
+  // Only failed requests.
+  readonly cause?: ErrorCause | undefined
   // All of them.
   readonly tags?: readonly TagPair[] | undefined
 }
@@ -163,15 +167,29 @@ export type SummaryRow = {
   readonly upstreamCost: Nano
   readonly requestsWithoutUpstreamCost: number
   readonly costWithoutUpstreamCost: Nano
+  // Those whose cause is known: the rest are errors of the gateway, or refusals of which only sums from before causes are left.
+  readonly errorsByCause: Readonly<Record<ErrorCause, number>>
 }
 
-export type OverviewSpan = { readonly from: number; readonly to: number; readonly step: 'hour' | 'day' }
+export const OVERVIEW_STEPS = ['minute', 'hour', 'day'] as const
+export type OverviewStep = (typeof OVERVIEW_STEPS)[number]
+export type OverviewSpan = {
+  readonly from: number
+  readonly to: number
+  readonly step: OverviewStep
+  // Of days; those of UTC if absent.
+  readonly offsets?: ZoneOffsets | undefined
+}
 export type Overview = {
   // The covered span: the requested one, and the whole first and last hour where only their sums are left.
   readonly from: number
   readonly to: number
+  // The requested one; hours where the rows of a minute are gone.
+  readonly step: OverviewStep
   readonly totals: Moment
-  // Every hour or day of the span, also those without a request.
+  // Of the span of the same length before.
+  readonly previous: Moment & { readonly from: number; readonly to: number }
+  // Every minute, hour or day of the span, also those without a request.
   readonly series: readonly (Moment & { readonly at: number })[]
   readonly models: readonly Spending[]
   readonly providers: readonly Spending[]
@@ -206,7 +224,11 @@ export type EventFilter = Page & {
 export type Events = { list(filter: EventFilter): Promise<Paged<OperatorEvent>> }
 
 // For /metrics: at most `max` accounts and budgets.
-export type Gauges = { money(max: number): Promise<MoneyGauges> }
+export type Gauges = {
+  money(max: number): Promise<MoneyGauges>
+  // Those of valid keys and active accounts with less than a twentieth left, the fullest first.
+  nearLimits(max: number): Promise<readonly NearLimit[]>
+}
 
 export type Settings = {
   get(name: string): Promise<string | undefined>

@@ -1,7 +1,7 @@
-// Balances and budgets for /metrics in SQL: the accounts with the least left, and the budgets closest to their limit. Both are
+// Balances and budgets for /metrics and the overview in SQL: the accounts with the least left, and the limits that are closest. All are
 // found by a scan: an index on balances would have to be changed by every billing batch.
 import { BUDGET_PERIODS, type BudgetAction, type BudgetWindow, windowBegan } from '../../domain/budget.ts'
-import type { AccountGauge, BudgetGauge } from '../../domain/money-gauges.ts'
+import type { AccountGauge, BudgetGauge, NearLimit } from '../../domain/money-gauges.ts'
 import type { Gauges } from '../contract/operator.ts'
 import { big, bigOrNull, type Row, type Sql, text } from './sql.ts'
 
@@ -13,15 +13,39 @@ export function sqlGauges(sql: Sql): Gauges {
          ORDER BY available - owed, spent DESC, id LIMIT $1`,
         [max],
       )
-      const now = sql.now()
-      const budgets = await sql.all(budgetsBy(sql.jsonItems), [
-        ...BUDGET_PERIODS.map(period => windowBegan(period, now)),
-        max,
-        now,
-      ])
-      return { accounts: accounts.map(readAccount), budgets: budgets.map(readBudget) }
+      return { accounts: accounts.map(readAccount), budgets: await budgetsOf(max, sql) }
+    },
+
+    async nearLimits(max) {
+      const keys = await sql.all(
+        `SELECT k.id, k.name, k.credit_limit AS amount, n.spent FROM api_key k JOIN key_balance n ON n.key_id = k.id
+         WHERE k.credit_limit > 0 AND n.spent >= k.credit_limit - k.credit_limit / 20
+           AND k.revoked_at IS NULL AND k.expired_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $1)
+         ORDER BY CAST(n.spent AS DOUBLE PRECISION) / k.credit_limit DESC, k.id LIMIT $2`,
+        [sql.now(), max],
+      )
+      const near: NearLimit[] = keys.map(row => {
+        return { object: 'key', id: text(row.id), name: text(row.name), window: null, ...readSpent(row) }
+      })
+      for (const { object, id, window, action, amount, spent } of await budgetsOf(max, sql)) {
+        if (action !== 'block' || spent < amount - amount / 20n) continue
+        const table = object === 'key' ? 'api_key' : 'account'
+        const named = await sql.get(`SELECT name FROM ${table} WHERE id = $1`, [id])
+        near.push({ object, id, name: text(named?.name ?? ''), window, amount, spent })
+      }
+      return near.sort((a, b) => (b.spent * a.amount > a.spent * b.amount ? 1 : -1)).slice(0, max)
     },
   }
+}
+
+async function budgetsOf(max: number, sql: Sql): Promise<readonly BudgetGauge[]> {
+  const now = sql.now()
+  const began = BUDGET_PERIODS.map(period => windowBegan(period, now))
+  return (await sql.all(budgetsBy(sql.jsonItems), [...began, max, now])).map(readBudget)
+}
+
+function readSpent(row: Row): Pick<NearLimit, 'amount' | 'spent'> {
+  return { amount: big(row.amount), spent: big(row.spent) }
 }
 
 const BEGAN = `CASE s.period ${BUDGET_PERIODS.map((period, i) => `WHEN '${period}' THEN CAST($${i + 1} AS BIGINT)`).join(' ')} END`

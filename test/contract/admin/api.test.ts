@@ -287,11 +287,19 @@ test('the overview covers the last 24 hours by the hour by default, and bad rang
     longer.top.models.map((model: { id: string }) => model.id),
     ['m1', 'm2'],
   )
+  const zoned = async (zone: string) => (await fixture.call('GET', `/overview?step=day&time_zone=${zone}`)).body
+  assert.equal((await zoned('America/New_York')).time_zone, 'America/New_York')
+  // Its days begin in the middle of an hour of UTC.
+  assert.equal((await zoned('Asia/Kolkata')).time_zone, 'UTC')
+  const minutes = (await fixture.call('GET', `/overview?from=${at(1)}&step=minute`)).body
+  assert.deepEqual([minutes.step, minutes.series.length >= 60], ['minute', true])
   for (const [query, param] of [
     [`from=${at(1)}&to=${at(2)}`, 'from'],
     [`from=${at(24 * 60)}&step=hour`, 'from'],
     ['from=yesterday', 'from'],
     ['step=week', 'step'],
+    [`from=${at(4)}&step=minute`, 'from'],
+    ['step=day&time_zone=Mars/Olympus', 'time_zone'],
   ] as const) {
     const { status, body } = await fixture.call('GET', `/overview?${query}`)
     assert.deepEqual([status, body.error.param], [400, param], query)

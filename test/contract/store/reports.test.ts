@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seedStore } from '../../../bench/seed-store.ts'
+import { causeOf } from '../../../src/domain/error-cause.ts'
 import { DAY_MS } from '../../../src/domain/key.ts'
 import { HOUR_MS, type UsageRow } from '../../../src/domain/usage.ts'
+import { zoneOffsets } from '../../../src/domain/zone-offsets.ts'
 import {
   type Spending,
   SUMMARY_GROUPS,
@@ -35,6 +37,9 @@ const FILTERS: readonly UsageSpan[] = [
   { endpoint: 'usage' },
   { outcome: 'recovered' },
   { outcome: 'client_left' },
+  { cause: 'money' },
+  { cause: 'provider', from: ago(20.2), to: ago(1.3) },
+  { cause: 'caller', accountId: 'acct_seed0001' },
   { from: ago(20.2), to: ago(9.9) },
   { from: ago(3), to: ago(2) },
   { keyId: 'key_seed0001', model: 'acme/small', outcome: 'client_left' },
@@ -125,6 +130,41 @@ for (const { engine, open } of ENGINES) {
       }
     })
 
+    await t.test('the overview has the period before, minutes, and days of a time zone', async () => {
+      const span = { from: ago(20.4), to: ago(0.3), step: 'day' as const }
+      const zone = 'America/New_York'
+      const dayIn = new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' })
+
+      const offsets = zoneOffsets(zone, span.from, span.to)
+      const { series, previous } = await repositories.usage.overview({ ...span, offsets })
+
+      const local = (at: number) => dayIn.format(at)
+      const wanted = Map.groupBy(
+        rows.filter(row => fits(row, span)),
+        row => local(row.createdAt),
+      )
+      assert.deepEqual(
+        series.map(({ at, requests }) => [local(at), requests]),
+        [...wanted].map(([day, of]) => [day, of.reduce((sum, row) => sum + row.requests, 0)]).sort(),
+      )
+      const before = rows.filter(row => fits(row, { from: 2 * span.from - span.to, to: span.from }))
+      const [sums] = sumUp(
+        before.map(row => ({ ...row, accountId: 'all' })),
+        'account',
+      )
+      const { from, to, p50Ms: _, p95Ms: __, ...found } = previous
+      assert.deepEqual([{ group: 'all', ...found }, from, to], [sums, 2 * span.from - span.to, span.from])
+
+      const busy = rows.find(row => fits(row, {}) && row.createdAt < ago(2))?.createdAt ?? 0
+      const minutes = await repositories.usage.overview({ from: busy, to: busy + 90 * 60_000, step: 'minute' })
+      assert.deepEqual([minutes.step, minutes.series.length], ['minute', busy % 60_000 === 0 ? 90 : 91])
+      const inside = rows.filter(row => fits(row, { from: busy, to: busy + 90 * 60_000 }))
+      assert.equal(
+        minutes.series.reduce((sum, { requests }) => sum + requests, 0),
+        inside.reduce((sum, { requests }) => sum + requests, 0),
+      )
+    })
+
     await t.test(
       'low balances lists overdrawn accounts and those with little left relative to their spending',
       async () => {
@@ -201,6 +241,7 @@ function fits(row: UsageRow, filter: UsageSpan, models: 'known' | 'all' = 'all')
     (filter.accountId === undefined || row.accountId === filter.accountId) &&
     (filter.provider === undefined || row.provider === filter.provider) &&
     (filter.outcome === undefined || row.outcome === filter.outcome) &&
+    (filter.cause === undefined || causeOf(row.outcome, row.errorCode) === filter.cause) &&
     (filter.model === undefined ||
       (model === filter.model && (models === 'all' || row.errorCode !== 'model_not_found'))) &&
     (filter.endpoint === 'all' || row.endpoint === (filter.endpoint ?? 'chat.completions')) &&

@@ -133,10 +133,12 @@ function sums(
 async function summary(group: string): Promise<Readonly<Record<string, Loose>>> {
   const { body } = await gateway.admin<{ data: Loose[] }>('GET', `/usage/summary?group_by=${group}&from=${from}`)
   return Object.fromEntries(
-    body.data.map(({ group: name, object: _, prompt_tokens: __, completion_tokens: ___, ...rest }) => [
-      String(name),
-      rest as Loose,
-    ]),
+    body.data.map(
+      ({ group: name, object: _, prompt_tokens: __, completion_tokens: ___, errors_by_cause: ____, ...rest }) => [
+        String(name),
+        rest as Loose,
+      ],
+    ),
   )
 }
 

@@ -17,6 +17,7 @@ export const USAGE_FILTERS = [
   'provider',
   'endpoint',
   'outcome',
+  'cause',
   'tag',
 ] as const
 export type UsageFilter = Partial<Record<(typeof USAGE_FILTERS)[number], string>>

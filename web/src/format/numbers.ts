@@ -20,6 +20,15 @@ export function percent(value: number): string {
   return `${(value * 100).toFixed(digits)} %`
 }
 
+// Against a value before: +12 %, −3.4 %, or nothing where there was none.
+export function change(now: number, before: number): string {
+  if (before === 0) return now === 0 ? '±0 %' : ''
+  const part = (now - before) / Math.abs(before)
+  if (Math.abs(part) < 0.0005) return '±0 %'
+  if (part >= 10) return `×${GROUPED.format(Math.round(now / before))}`
+  return `${part > 0 ? '+' : '−'}${(Math.abs(part) * 100).toFixed(Math.abs(part) < 0.1 ? 1 : 0)} %`
+}
+
 // For axis labels.
 export function axisPercent(value: number): string {
   return `${Number((value * 100).toPrecision(2))} %`

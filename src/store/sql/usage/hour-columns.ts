@@ -1,4 +1,5 @@
 // The dimensions and summands of roll-ups, written once for rows, hours and days.
+import { CAUSE_CODES, ERROR_CAUSES, type ErrorCause, ERROR_OUTCOMES as OUTCOMES } from '../../../domain/error-cause.ts'
 import { BILLED_ENDPOINTS } from '../../../domain/usage.ts'
 import { TOKEN_COLUMNS } from '../../billing/usage-columns.ts'
 import { int, type Param, type Row, type Tx } from '../sql.ts'
@@ -29,12 +30,28 @@ export const SUM_COLUMNS = [
   'overshoot',
   'requests_without_upstream_cost',
   'cost_without_upstream_cost',
+  ...ERROR_CAUSES.map(cause => `${cause}_errors` as const),
 ] as const
 type SumColumn = (typeof SUM_COLUMNS)[number]
 type TokenColumn = (typeof TOKEN_COLUMNS)[number]
 
 // A provider served the request, and what it charged for that is unknown.
 const WITHOUT_UPSTREAM_COST = 'provider IS NOT NULL AND upstream_cost IS NULL'
+
+const listed = (names: readonly string[]) => `(${names.map(name => `'${name}'`).join(', ')})`
+
+export const ERROR_OUTCOMES = listed(OUTCOMES)
+
+// The same as `causeOf`.
+export const CAUSE = `CASE WHEN outcome IS NULL OR outcome NOT IN ${ERROR_OUTCOMES} THEN ''
+  ${Object.entries(CAUSE_CODES)
+    .map(([cause, codes]) => `WHEN error_code IN ${listed(codes)} THEN '${cause}'`)
+    .join(' ')}
+  WHEN outcome <> 'refused' THEN 'provider' WHEN error_code IS NULL THEN 'other' ELSE 'caller' END`
+
+const CAUSE_SUMMANDS = Object.fromEntries(
+  ERROR_CAUSES.map(cause => [`${cause}_errors`, `CASE WHEN ${CAUSE} = '${cause}' THEN requests ELSE 0 END`]),
+) as Record<`${ErrorCause}_errors`, string>
 
 // What one row adds to a sum; sums of hours and days are added unchanged.
 export const ROW_SUMMANDS: Readonly<Record<SumColumn, string>> = {
@@ -45,13 +62,12 @@ export const ROW_SUMMANDS: Readonly<Record<SumColumn, string>> = {
   overshoot: 'CASE WHEN cost > hold THEN cost - hold ELSE 0 END',
   requests_without_upstream_cost: `CASE WHEN ${WITHOUT_UPSTREAM_COST} THEN requests ELSE 0 END`,
   cost_without_upstream_cost: `CASE WHEN ${WITHOUT_UPSTREAM_COST} THEN cost ELSE 0 END`,
+  ...CAUSE_SUMMANDS,
 }
 
 export const SUMMED_ROWS: readonly string[] = SUM_COLUMNS.map(name => `SUM(${ROW_SUMMANDS[name]}) AS ${name}`)
 
-export const ERROR_OUTCOMES = `('refused', 'upstream_failed', 'upstream_broke')`
-
-export const BILLED = `endpoint IN (${BILLED_ENDPOINTS.map(name => `'${name}'`).join(', ')})`
+export const BILLED = `endpoint IN ${listed(BILLED_ENDPOINTS)}`
 
 // Rows that count for the duration of requests: the completed ones.
 export const TIMED = `${BILLED} AND outcome = 'completed' AND finished_at >= created_at`

@@ -1,12 +1,13 @@
 // The overview: activity in a span, by hour or day, top spenders and models, and accounts whose credits will not last.
 import type { Nano } from '../../../domain/credits.ts'
 import { DAY_MS } from '../../../domain/key.ts'
-import { addDuration, bucketOf, type Durations, HOUR_MS, percentileMs } from '../../../domain/usage.ts'
+import { addDuration, bucketOf, type Durations, HOUR_MS, hourOf, percentileMs } from '../../../domain/usage.ts'
+import { zoneDay, zoneDayStart } from '../../../domain/zone-offsets.ts'
 import type { LowBalance, Moment, Overview, OverviewSpan, Spending, UsageSpan } from '../../contract/operator.ts'
 import { readKeyById } from '../key-rows.ts'
 import { big, int, type Row, type Sql, type Tx, text } from '../sql.ts'
 import { ROW_MS, TIMED } from './hour-columns.ts'
-import { inHours, type Part, partsOf, sourceOf, widened } from './parts.ts'
+import { type Grain, inHours, type Part, partsOf, sourceOf, widened } from './parts.ts'
 import {
   add,
   byCost,
@@ -28,17 +29,20 @@ const SPENDERS_MAX = 1000
 const IDS_AT_ONCE = 50
 
 export async function overviewOf(asked: OverviewSpan, sql: Sql): Promise<Overview> {
-  const span = await widened(asked, sql)
-  const parts = await partsOf(span, sql)
-  const moments = await series(span, parts, span.step, sql)
-  const durations = await durationsBy(parts, span.step, sql)
+  const span = await inStep(await widened(asked, sql), sql)
+  const grain = span.step === 'day' ? (span.offsets ?? 'day') : span.step
+  const parts = span.step === 'minute' ? [{ of: 'row' as const, ...span }] : await partsOf(span, sql)
+  const moments = await series({ from: span.from, to: span.to }, parts, grain, sql)
+  const durations = await durationsBy(parts, grain, sql)
   const spending = await spendingOf(span, parts, sql)
   return {
     from: span.from,
     to: span.to,
+    step: span.step,
     totals: momentOf(total(moments.values()), allOf(durations)),
-    series: unitsOf(span).map(unit => ({
-      at: Math.max(unit * sizeOf(span.step), span.from),
+    previous: await momentBefore(span, sql),
+    series: unitsOf(span).map(({ unit, at }) => ({
+      at,
       ...momentOf(moments.get(String(unit)) ?? noSums(), durations.get(unit)),
     })),
     models: topOf(spending, row => row.model),
@@ -53,6 +57,24 @@ export async function overviewOf(asked: OverviewSpan, sql: Sql): Promise<Overvie
     ),
     lowBalances: await lowBalances(sql),
   }
+}
+
+// Of an hour whose rows were dropped there are no minutes.
+async function inStep(span: OverviewSpan, sql: Sql): Promise<OverviewSpan> {
+  if (span.step !== 'minute') return span
+  const dropped = await sql.get(
+    'SELECT hour FROM usage_rolled WHERE dropped <> 0 AND hour >= $1 AND hour <= $2 LIMIT 1',
+    [hourOf(span.from), hourOf(span.to)],
+  )
+  return dropped === undefined ? span : { ...span, step: 'hour' }
+}
+
+// The span of the same length before.
+async function momentBefore({ from, to }: OverviewSpan, sql: Sql): Promise<Overview['previous']> {
+  const span = await widened({ from: Math.max(0, from - (to - from)), to: from }, sql)
+  const parts = await partsOf(span, sql)
+  const sums = total((await series(span, parts, 'day', sql)).values())
+  return { ...span, ...momentOf(sums, allOf(await durationsBy(parts, 'day', sql))) }
 }
 
 type Spent = Sums & {
@@ -90,10 +112,10 @@ function topOf(spent: readonly Spent[], nameOf: (row: Spent) => string): readonl
 }
 
 // One row for each hour or day, with all of its buckets in one text: returning each separately takes most of the time.
-async function durationsBy(parts: readonly Part[], step: 'hour' | 'day', sql: Sql): Promise<Map<number, Durations>> {
+async function durationsBy(parts: readonly Part[], grain: Grain, sql: Sql): Promise<Map<number, Durations>> {
   const units = new Map<number, Durations>()
-  for (const part of step === 'hour' ? inHours(parts) : parts) {
-    const { statement, params } = timesOf(part, step, sql)
+  for (const part of grain === 'day' ? parts : inHours(parts)) {
+    const { statement, params } = timesOf(part, grain, sql)
     const rows = await sql.all(
       `SELECT unit, string_agg(took || ' ' || requests, ',') AS counts FROM (${statement}) t GROUP BY unit`,
       params,
@@ -110,13 +132,13 @@ async function durationsBy(parts: readonly Part[], step: 'hour' | 'day', sql: Sq
   return units
 }
 
-function timesOf(part: Part, step: 'hour' | 'day', sql: Tx) {
+function timesOf(part: Part, grain: Grain, sql: Tx) {
   const { table, unit, asked } = sourceOf(part, {}, sql)
   if (part.of === 'row') asked.add(TIMED)
   const statement =
     part.of === 'row'
-      ? `SELECT ${unit(step)} AS unit, ${ROW_MS} AS took, COUNT(*) AS requests FROM usage ${asked.where()} GROUP BY 1, 2`
-      : `SELECT ${unit(step)} AS unit, bucket AS took, requests FROM ${table}_ms ${asked.where()}`
+      ? `SELECT ${unit(grain)} AS unit, ${ROW_MS} AS took, COUNT(*) AS requests FROM usage ${asked.where()} GROUP BY 1, 2`
+      : `SELECT ${unit(grain)} AS unit, bucket AS took, requests FROM ${table}_ms ${asked.where()}`
   return { statement, params: asked.params }
 }
 
@@ -130,14 +152,20 @@ function momentOf(sums: Sums, durations: Durations = new Map()): Moment {
   return { ...sums, p50Ms: percentileMs(durations, 0.5), p95Ms: percentileMs(durations, 0.95) }
 }
 
-function unitsOf({ from, to, step }: OverviewSpan): readonly number[] {
-  const first = Math.floor(from / sizeOf(step))
-  return Array.from({ length: Math.ceil(to / sizeOf(step)) - first }, (_, i) => first + i)
+// With the time at which each begins, the first one not before the span.
+function unitsOf({ from, to, step, offsets }: OverviewSpan): readonly { readonly unit: number; readonly at: number }[] {
+  const zone = step === 'day' ? offsets : undefined
+  const sizeMs = STEP_MS[step]
+  const unitAt = (at: number) => (zone === undefined ? Math.floor(at / sizeMs) : zoneDay(at, zone))
+  const startOf = (unit: number) => (zone === undefined ? unit * sizeMs : zoneDayStart(unit, zone))
+  if (from >= to) return []
+  const first = unitAt(from)
+  return Array.from({ length: unitAt(to - 1) - first + 1 }, (_, i) => {
+    return { unit: first + i, at: Math.max(startOf(first + i), from) }
+  })
 }
 
-function sizeOf(step: 'hour' | 'day'): number {
-  return step === 'day' ? DAY_MS : HOUR_MS
-}
+const STEP_MS = { minute: 60_000, hour: HOUR_MS, day: DAY_MS } as const
 
 async function withKeyNames(top: readonly Spending[], sql: Sql): Promise<Overview['keys']> {
   const named: Overview['keys'][number][] = []

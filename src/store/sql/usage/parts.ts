@@ -1,6 +1,7 @@
 // Which part of a span is read from where: whole days and whole hours from their sums, where these are current, and the rest from
 // the rows. Together they are exactly the rows of that span, including dropped ones.
 import { DAY_HOURS, HOUR_MS, hourOf } from '../../../domain/usage.ts'
+import type { ZoneOffsets } from '../../../domain/zone-offsets.ts'
 import { type Conditions, conditions } from '../conditions.ts'
 import { int, type Tx } from '../sql.ts'
 import { addTimeRange, type IdRange, idRange } from '../time-order.ts'
@@ -12,6 +13,9 @@ export type Span = { readonly from?: number | undefined; readonly to?: number | 
 // In milliseconds; for rows either end may be open. A total is an hour's, whatever its dimensions.
 export type Part = Span & { readonly of: 'day' | 'hour' | 'total' | 'row' }
 
+// Days of a zone are given by its offsets.
+export type Grain = 'minute' | 'hour' | 'day' | ZoneOffsets
+
 type SumName = (typeof SUM_COLUMNS)[number]
 
 // How a part is read: its table, its dimensions and summands under the names of the sums, and its range as conditions.
@@ -19,8 +23,8 @@ export type Source = {
   readonly table: string
   readonly dimension: (name: Dimension) => string
   readonly summand: (name: SumName) => string
-  // The hour or day as a number since 1970.
-  readonly unit: (grain: 'hour' | 'day') => string
+  // The minute, hour or day as a number since 1970. Only rows have minutes, and days of UTC have no other.
+  readonly unit: (grain: Grain) => string
   readonly asked: Conditions
   // Of rows: the range of their ids.
   readonly ids?: IdRange
@@ -120,7 +124,8 @@ export function sourceOf(part: Part, of: Owner, sql: Tx): Source {
       // As an expression: a column would tempt SQLite to scan all rows in the order of the index that begins with it.
       dimension: name => `(${ROW_DIMENSIONS[name]} || '')`,
       summand: name => ROW_SUMMANDS[name],
-      unit: grain => `created_at / ${grain === 'day' ? DAY_HOURS * HOUR_MS : HOUR_MS}`,
+      unit: grain =>
+        typeof grain === 'string' ? `created_at / ${GRAIN_MS[grain]}` : dayOfZone('created_at', 1, grain),
       asked,
       ids: idRange(part.from, part.to),
     }
@@ -131,7 +136,12 @@ export function sourceOf(part: Part, of: Owner, sql: Tx): Source {
     table: part.of === 'total' ? 'usage_hour_total' : `usage_${part.of}`,
     dimension: name => name,
     summand: name => name,
-    unit: grain => (column === grain ? grain : `hour / ${DAY_HOURS}`),
+    unit: grain =>
+      typeof grain === 'string'
+        ? column === grain
+          ? grain
+          : `hour / ${DAY_HOURS}`
+        : dayOfZone('hour', HOUR_MS, grain),
     asked,
   }
 }
@@ -159,6 +169,18 @@ function addUnits(asked: Conditions, column: string, { from, to }: Span, { accou
 
 function inUnits(ms: number | undefined, size: number): number | undefined {
   return ms === undefined ? undefined : ms / size
+}
+
+const GRAIN_MS = { minute: 60_000, hour: HOUR_MS, day: DAY_HOURS * HOUR_MS } as const
+
+// The day in a zone of a time, which is a number of units of that length.
+function dayOfZone(column: string, unitMs: number, offsets: ZoneOffsets): string {
+  const cases = offsets
+    .slice(1)
+    .map(({ from }, i) => `WHEN ${column} < ${from / unitMs} THEN ${(offsets[i]?.offsetMs ?? 0) / unitMs}`)
+  const last = (offsets.at(-1)?.offsetMs ?? 0) / unitMs
+  const offset = cases.length === 0 ? String(last) : `CASE ${cases.join(' ')} ELSE ${last} END`
+  return `(${column} + (${offset})) / ${(DAY_HOURS * HOUR_MS) / unitMs}`
 }
 
 // For sums by the hour, which days do not have.

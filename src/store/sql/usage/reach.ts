@@ -139,22 +139,29 @@ function narrowSums(filter: UsageFilter, { asked }: Source, unit: string): void 
   narrow(asked, filter, {
     model: `(model = ? OR (model = '' AND outcome = 'refused' AND ${unit}))`,
     provider: 'provider = ?',
+    cause: `${filter.cause}_errors > 0`,
     tags: 'perhaps',
   })
 }
 
 // The filter of a report, the same for rows and for sums: billed endpoints, unless the filter names another.
 
-// The conditions on model and provider, each `?` standing for the requested value, and whether entries of sums that may have the
+// The conditions on model and provider, each `?` standing for the requested value, and on the cause of an error; and whether entries of sums that may have the
 // tags are included.
-type Asking = { readonly model: string; readonly provider: string; readonly tags: 'certainly' | 'perhaps' }
+type Asking = {
+  readonly model: string
+  readonly provider: string
+  readonly cause: string
+  readonly tags: 'certainly' | 'perhaps'
+}
 
-export function narrow(asked: Conditions, filter: UsageSpan, { model, provider, tags }: Asking): void {
+export function narrow(asked: Conditions, filter: UsageSpan, { model, provider, cause, tags }: Asking): void {
   asked.add('key_id = ?', filter.keyId)
   asked.add('account_id = ?', filter.accountId)
   asked.add(model, ...Array<string | undefined>(model.split('?').length - 1).fill(filter.model))
   asked.add(provider, filter.provider)
   asked.add('outcome = ?', filter.outcome)
+  if (filter.cause !== undefined) asked.add(cause)
   addTags(asked, filter.tags, tags)
   if (filter.endpoint === undefined) asked.add(BILLED)
   else if (filter.endpoint !== 'all') asked.add('endpoint = ?', filter.endpoint)

@@ -1,12 +1,13 @@
 // Sums over usage by one dimension: from the sums of days and hours, and from rows where there are none yet. Results of several
 // parts of a span for one group are added up here.
 import type { Nano } from '../../../domain/credits.ts'
+import { ERROR_CAUSES, type ErrorCause } from '../../../domain/error-cause.ts'
 import { DAY_MS } from '../../../domain/key.ts'
 import { HOUR_MS } from '../../../domain/usage.ts'
 import type { SummaryGroup, SummaryRow, UsageSpan } from '../../contract/operator.ts'
 import { big, int, type Row, type Tx, text } from '../sql.ts'
 import { type Dimension, ERROR_OUTCOMES } from './hour-columns.ts'
-import { inHours, inTotals, type Part, partsOf, type Source, sourceOf, widened } from './parts.ts'
+import { type Grain, inHours, inTotals, type Part, partsOf, type Source, sourceOf, widened } from './parts.ts'
 import { narrow } from './reach.ts'
 import { addRowsOfKey } from './rows-of-key.ts'
 import { tagGroup } from './tag-sums.ts'
@@ -64,10 +65,10 @@ function groupOf(groupBy: SummaryGroup, source: Source, sql: Tx): string {
 }
 
 // The newest groups, at most GROUPS_MAX of them in full; where there are more, also some that may be incomplete.
-export async function series(filter: UsageSpan, parts: readonly Part[], grain: 'hour' | 'day', sql: Tx) {
+export async function series(filter: UsageSpan, parts: readonly Part[], grain: Grain, sql: Tx) {
   const groups = new Map<string, Sums>()
   const inTime = isOfTimeAlone(filter) ? await inTotals(parts, sql) : parts
-  for (const part of [...(grain === 'hour' ? inHours(inTime) : inTime)].reverse()) {
+  for (const part of [...(grain === 'day' ? inTime : inHours(inTime))].reverse()) {
     if (groups.size > GROUPS_MAX) break
     const source = sourceOf(part, filter, sql)
     const newest = ` ORDER BY 1 DESC LIMIT ${GROUPS_MAX + 1}`
@@ -85,26 +86,29 @@ function isOfTimeAlone({ keyId, accountId, model, provider, tags }: UsageSpan): 
 function groupsOf(filter: UsageSpan, source: Source, group: string, sql: Tx, order = ''): Promise<readonly Row[]> {
   narrowSource(filter, source, sql)
   return sql.all(
-    `SELECT ${group} AS grp, ${sumsOf(source)} FROM ${source.table} ${source.asked.where()} GROUP BY 1${order}`,
+    `SELECT ${group} AS grp, ${sumsOf(source, filter.cause)} FROM ${source.table} ${source.asked.where()} GROUP BY 1${order}`,
     source.asked.params,
   )
 }
 
-export function sumsOf({ summand, dimension }: Source): string {
-  const requests = summand('requests')
+// Of requests with one cause of failure, only those are counted; the others of the same sum have neither tokens nor costs.
+export function sumsOf({ summand, dimension }: Source, cause?: ErrorCause): string {
+  const requests = summand(cause === undefined ? 'requests' : `${cause}_errors`)
   return `SUM(${requests}) AS requests, SUM(${summand('prompt_tokens')}) AS prompt_tokens,
     SUM(CASE WHEN ${dimension('outcome')} IN ${ERROR_OUTCOMES} THEN ${requests} ELSE 0 END) AS errors,
     SUM(${summand('completion_tokens')}) AS completion_tokens, SUM(${summand('cost')}) AS cost,
     SUM(${summand('upstream_cost')}) AS upstream_sum, SUM(${summand('requests_without_upstream_cost')}) AS unknown_requests,
-    SUM(${summand('cost_without_upstream_cost')}) AS unknown_cost`
+    SUM(${summand('cost_without_upstream_cost')}) AS unknown_cost,
+    ${ERROR_CAUSES.map(each => `SUM(${(cause ?? each) === each ? summand(`${each}_errors`) : 0}) AS ${each}_errors`).join(', ')}`
 }
 
 // Chats unless the endpoint says otherwise.
-export function narrowSource(filter: UsageSpan, { asked, dimension, ids }: Source, sql: Tx): void {
+export function narrowSource(filter: UsageSpan, { asked, dimension, summand, ids }: Source, sql: Tx): void {
   if (ids !== undefined) addRowsOfKey(asked, filter.keyId, ids, sql)
   narrow(asked, filter, {
     model: `${dimension('model')} = ?`,
     provider: `${dimension('provider')} = ?`,
+    cause: `${summand(`${filter.cause ?? 'caller'}_errors`)} > 0`,
     tags: 'certainly',
   })
 }
@@ -125,6 +129,7 @@ export function total(all: Iterable<Sums>): Sums {
     sum.upstreamCost += each.upstreamCost
     sum.requestsWithoutUpstreamCost += each.requestsWithoutUpstreamCost
     sum.costWithoutUpstreamCost += each.costWithoutUpstreamCost
+    sum.errorsByCause = byCause(cause => sum.errorsByCause[cause] + each.errorsByCause[cause])
   }
   return sum
 }
@@ -139,6 +144,18 @@ export function noSums(): Sums {
     upstreamCost: 0n,
     requestsWithoutUpstreamCost: 0,
     costWithoutUpstreamCost: 0n,
+    errorsByCause: NO_ERRORS,
+  }
+}
+
+const NO_ERRORS = byCause(() => 0)
+
+function byCause(numberOf: (cause: ErrorCause) => number): Sums['errorsByCause'] {
+  return {
+    caller: numberOf('caller'),
+    limits: numberOf('limits'),
+    money: numberOf('money'),
+    provider: numberOf('provider'),
   }
 }
 
@@ -152,6 +169,7 @@ export function readSums(row: Row): Sums {
     upstreamCost: big(row.upstream_sum),
     requestsWithoutUpstreamCost: int(row.unknown_requests),
     costWithoutUpstreamCost: big(row.unknown_cost),
+    errorsByCause: byCause(cause => int(row[`${cause}_errors`])),
   }
 }
 

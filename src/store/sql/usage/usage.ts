@@ -5,6 +5,7 @@ import type { UsageFilter, UsageReports, UsageSpan } from '../../contract/operat
 import { type Conditions, conditions } from '../conditions.ts'
 import { page, type Row, type Sql, text } from '../sql.ts'
 import { ALL_IDS, addIdRange, endOfIds, type IdRange, idRange } from '../time-order.ts'
+import { CAUSE } from './hour-columns.ts'
 import { overviewOf } from './overview.ts'
 import type { Span } from './parts.ts'
 import { KEY_SPANS_MAX, type KeySpan, type Look, narrow, reachOf } from './reach.ts'
@@ -143,6 +144,7 @@ function narrowRows(asked: Conditions, filter: UsageSpan): void {
   narrow(asked, filter, {
     model: '(model_served = ? OR (model_served IS NULL AND model_requested = ?))',
     provider: 'provider = ?',
+    cause: `${CAUSE} = '${filter.cause}'`,
     tags: 'certainly',
   })
 }

@@ -1,4 +1,5 @@
 // Labels for the outcomes of requests and of upstream attempts.
+import type { ErrorCause } from '../../../../src/domain/error-cause.ts'
 import type { Outcome } from '../../../../src/domain/usage.ts'
 
 // A record, so that a new outcome in the domain is a type error here.
@@ -9,6 +10,13 @@ export const OUTCOMES: Readonly<Record<Outcome, string>> = {
   upstream_broke: 'stream interrupted',
   refused: 'refused',
   recovered: 'recovered',
+}
+
+export const CAUSES: Readonly<Record<ErrorCause, string>> = {
+  caller: 'caller',
+  limits: 'limits',
+  money: 'credits and budgets',
+  provider: 'provider',
 }
 
 const ATTEMPT_OUTCOMES: Readonly<Record<string, string>> = {

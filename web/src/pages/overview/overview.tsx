@@ -1,15 +1,14 @@
-// The overview page: totals and charts of a time range, top spenders, provider health and low balances.
+// The overview page: what needs attention, totals and charts of a time range, top spenders and provider health.
 import { SimpleGrid } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useOverview } from '../../api/overview.ts'
+import { type Overview as Data, useOverview } from '../../api/overview.ts'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { Page } from '../../components/page.tsx'
 import { useParams } from '../../components/search-params.ts'
 import { useZone } from '../../components/zone.ts'
-import { UTC } from '../../format/time.ts'
+import { Attention } from './attention.tsx'
 import { Charts } from './charts.tsx'
 import { FirstSteps } from './first-steps.tsx'
-import { LowBalances } from './low-balances.tsx'
 import { ProviderHealth } from './provider-health.tsx'
 import { RangePicker } from './range-picker.tsx'
 import { endOf } from './series.ts'
@@ -25,7 +24,7 @@ export default function Overview(): ReactNode {
   return (
     <Page
       title="Overview"
-      about="Chat traffic, updated live."
+      about="Traffic of all accounts, updated live. Changes are against the period of the same length before."
       actions={<RangePicker params={params} onChange={setParams} />}
     >
       {error !== null && (
@@ -33,13 +32,14 @@ export default function Overview(): ReactNode {
       )}
       {data !== undefined && (
         <>
-          <LowBalances of={data.low_balances} />
+          <Attention of={data.attention} usage={usageOf(data)} />
           {data.totals.requests === 0 && <FirstSteps />}
-          <Totals of={data.totals} />
-          <ZoneNote step={data.step} zone={data.step === 'day' ? UTC : zone} />
+          <Totals of={data} usage={usageOf(data)} />
+          <ZoneNote step={data.step} zone={zoneOf(data, zone)} />
           <Charts
             of={data}
-            zone={data.step === 'day' ? UTC : zone}
+            zone={zoneOf(data, zone)}
+            usage={usageOf(data)}
             onZoom={(first, last) => setParams({ range: '', from: first, to: endOf(last, data) })}
           />
           <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
@@ -50,4 +50,13 @@ export default function Overview(): ReactNode {
       )}
     </Page>
   )
+}
+
+// Days may be those of UTC, where hours are those of the chosen zone.
+function zoneOf({ step, time_zone }: Data, chosen: string): string {
+  return step === 'day' ? time_zone : chosen
+}
+
+function usageOf({ from, to }: Data): string {
+  return `/usage?from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}`
 }

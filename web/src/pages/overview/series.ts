@@ -1,5 +1,5 @@
 // Converts the series of an overview to chart points. The server sends every hour or day, also those without a request.
-import type { Overview } from '../../api/overview.ts'
+import type { Overview, Sums } from '../../api/overview.ts'
 import type { Point } from '../../components/chart.tsx'
 import { chartHeight } from '../../format/decimals.ts'
 
@@ -8,6 +8,8 @@ export function seriesOf({ series }: Overview): readonly Point[] {
     at: sums.at,
     served: sums.requests - sums.errors,
     errors: sums.errors,
+    ...sums.errors_by_cause,
+    other: othersOf(sums),
     rate: sums.requests === 0 ? null : sums.errors / sums.requests,
     prompt: sums.prompt_tokens,
     completion: sums.completion_tokens,
@@ -16,6 +18,16 @@ export function seriesOf({ series }: Overview): readonly Point[] {
     p50: sums.p50_ms,
     p95: sums.p95_ms,
   }))
+}
+
+// Errors of the gateway, and refusals whose cause is no longer known.
+export function othersOf({ errors, errors_by_cause: { caller, limits, money, provider } }: Sums): number {
+  return Math.max(0, errors - caller - limits - money - provider)
+}
+
+export function errorsOf(sums: Sums, cause: string): number {
+  const known: Readonly<Record<string, number>> = sums.errors_by_cause
+  return cause === 'other' ? othersOf(sums) : (known[cause] ?? 0)
 }
 
 // Where a point ends: where the next one begins.

@@ -1,63 +1,112 @@
-// The totals of the time range, one tile each.
-import { Box, SimpleGrid, Text } from '@mantine/core'
+// The totals of the time range, one tile each, with the change against the period before. Each leads to the requests.
+import { Anchor, SimpleGrid, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
-import type { TimedSums } from '../../api/overview.ts'
+import { Link } from 'wouter'
+import type { Overview } from '../../api/overview.ts'
 import { Credits } from '../../components/credits.tsx'
-import { count, duration, share } from '../../format/numbers.ts'
+import { chartHeight } from '../../format/decimals.ts'
+import { change, count, duration, share } from '../../format/numbers.ts'
 
-export function Totals({ of }: { readonly of: TimedSums }): ReactNode {
+export function Totals({ of, usage }: { readonly of: Overview; readonly usage: string }): ReactNode {
+  const { totals, previous } = of
+  const unknown = totals.requests_without_upstream_cost
   return (
     <SimpleGrid component="section" aria-label="Totals" cols={{ base: 2, sm: 4 }} spacing="sm">
-      <Tile name="Requests" value={count(of.requests)} />
-      <Tile name="Spend (credits)" value={<Credits value={of.cost} />} />
       <Tile
-        name="Provider cost (credits)"
-        value={of.upstream_cost === null ? '–' : <Credits value={of.upstream_cost} />}
-        note={of.requests_without_upstream_cost === 0 ? '' : `unknown for ${count(of.requests_without_upstream_cost)}`}
+        name="Revenue (credits)"
+        href={usage}
+        value={<Credits value={totals.cost} />}
+        change={change(chartHeight(totals.cost), chartHeight(previous.cost))}
+      />
+      <Tile
+        name="Cost (credits)"
+        href={usage}
+        value={totals.upstream_cost === null ? '–' : <Credits value={totals.upstream_cost} />}
+        change={changeOf(totals.upstream_cost, previous.upstream_cost)}
+        note={unknown === 0 ? '' : `unknown for ${count(unknown)}`}
       />
       <Tile
         name="Margin (credits)"
-        value={of.margin === null ? '–' : <Credits value={of.margin} />}
-        note={of.requests_without_upstream_cost === 0 ? '' : 'of requests with a known cost'}
+        href={usage}
+        value={totals.margin === null ? '–' : <Credits value={totals.margin} />}
+        change={changeOf(totals.margin, previous.margin)}
+        note={unknown === 0 ? '' : 'where the cost is known'}
       />
       <Tile
-        name="Tokens"
-        value={count(of.prompt_tokens + of.completion_tokens)}
-        note={`${count(of.prompt_tokens)} in, ${count(of.completion_tokens)} out`}
+        name="Requests"
+        href={usage}
+        value={count(totals.requests)}
+        change={change(totals.requests, previous.requests)}
       />
       <Tile
         name="Error rate"
-        value={share(of.errors, of.requests)}
-        note={`${count(of.errors)} of ${count(of.requests)}`}
+        href={usage}
+        value={share(totals.errors, totals.requests)}
+        change={points(rate(totals), rate(previous))}
+        note={`${count(totals.errors)} of ${count(totals.requests)}`}
       />
-      <Tile name="Latency p50" value={duration(of.p50_ms)} />
-      <Tile name="Latency p95" value={duration(of.p95_ms)} />
+      <Tile
+        name="Tokens"
+        href={usage}
+        value={count(totals.prompt_tokens + totals.completion_tokens)}
+        change={change(tokens(totals), tokens(previous))}
+        note={`${count(totals.prompt_tokens)} in, ${count(totals.completion_tokens)} out`}
+      />
+      <Tile
+        name="Latency p50"
+        href={usage}
+        value={duration(totals.p50_ms)}
+        change={change(totals.p50_ms ?? 0, previous.p50_ms ?? 0)}
+      />
+      <Tile
+        name="Latency p95"
+        href={usage}
+        value={duration(totals.p95_ms)}
+        change={change(totals.p95_ms ?? 0, previous.p95_ms ?? 0)}
+      />
     </SimpleGrid>
   )
 }
 
-function Tile({
-  name,
-  value,
-  note,
-}: {
+type Sums = Overview['totals']
+
+const tokens = (sums: Sums) => sums.prompt_tokens + sums.completion_tokens
+const rate = ({ errors, requests }: Sums) => (requests === 0 ? undefined : errors / requests)
+
+function changeOf(now: string | null, before: string | null): string {
+  return now === null || before === null ? '' : change(chartHeight(now), chartHeight(before))
+}
+
+// Of a rate the difference is stated in percentage points.
+function points(now: number | undefined, before: number | undefined): string {
+  if (now === undefined || before === undefined) return ''
+  const difference = (now - before) * 100
+  if (Math.abs(difference) < 0.05) return '±0'
+  return `${difference > 0 ? '+' : '−'}${Math.abs(difference).toFixed(1)} points`
+}
+
+type TileProps = {
   readonly name: string
+  readonly href: string
   readonly value: ReactNode
+  readonly change: string
   readonly note?: string
-}): ReactNode {
+}
+
+function Tile({ name, href, value, change: changed, note = '' }: TileProps): ReactNode {
   return (
-    <Box className="panel" px="md" py="sm" miw={0}>
+    <Anchor component={Link} href={href} className="panel" px="md" py="sm" miw={0} c="inherit" underline="never">
       <Text size="xs" c="dimmed">
         {name}
       </Text>
-      <Text fz={20} fw={600} className="number break" lh={1.3}>
+      <Text fz={20} fw={600} className="number break" lh={1.3} component="div">
         {value}
       </Text>
-      {note !== undefined && (
-        <Text size="xs" c="dimmed" className="number">
-          {note}
-        </Text>
-      )}
-    </Box>
+      <Text size="xs" c="dimmed" className="number">
+        {changed !== '' && <span title="Against the period of the same length before">{changed}</span>}
+        {changed !== '' && note !== '' && ' · '}
+        {note}
+      </Text>
+    </Anchor>
   )
 }

@@ -9,7 +9,7 @@ import { USAGE_FILTERS, type UsageFilter } from '../../api/usage.ts'
 import { AccountSelect } from '../../components/account-name.tsx'
 import { KeySelect } from '../../components/key-name.tsx'
 import type { SetParams } from '../../components/search-params.ts'
-import { OUTCOMES } from '../../components/usage/outcomes.ts'
+import { CAUSES, OUTCOMES } from '../../components/usage/outcomes.ts'
 import { RangeSelect } from './range-select.tsx'
 import { TagFilter } from './tag-filter.tsx'
 import classes from './usage-filters.module.css'
@@ -66,6 +66,14 @@ export function UsageFilters({ range, filter, onChange }: Props): ReactNode {
         data={choices(OUTCOMES)}
         value={filter.outcome ?? null}
         onChange={outcome => onChange({ outcome: outcome ?? '' })}
+      />
+      <Select
+        aria-label="Cause of failure"
+        placeholder="Any cause"
+        clearable
+        data={choices(CAUSES)}
+        value={filter.cause ?? null}
+        onChange={cause => onChange({ cause: cause ?? '' })}
       />
       <Select
         aria-label="Endpoint"
