@@ -112,6 +112,11 @@ export function wrong(param: string, expected: string): Refusal {
   return new Refusal('invalid_value', { param, message: `${param}: expected ${expected}.` })
 }
 
+// Of a field that names an account.
+export function noAccount(): Refusal {
+  return new Refusal('invalid_value', { param: 'account_id', message: 'account_id: there is no account with this id.' })
+}
+
 export function missing(param: string): Refusal {
   return new Refusal('missing_field', { param, message: `${param} is required.` })
 }

@@ -25,6 +25,7 @@ import {
   type List,
   listOf,
   missing,
+  noAccount,
   readCidrs,
   readCreditLimit,
   readFuture,
@@ -85,7 +86,7 @@ export function keyMethods(needs: KeyNeeds): KeyMethods {
       const controls = { ...needs.defaults, ...readKeyChange(input, clock.now()), name: readName(input.name) }
       const { secret, stored } = newKeySecret(needs)
       const key = await keys.create({ id, accountId, ...controls, secret: stored }, actor)
-      if (key === 'no_account') throw wrong('account_id', 'the id of an existing account')
+      if (key === 'no_account') throw noAccount()
       return { ...write(key), secret }
     },
 

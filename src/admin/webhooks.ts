@@ -6,7 +6,7 @@ import type { Role } from '../domain/operator.ts'
 import { SECRET_OVERLAP_MS, type Webhook, type WebhookControls, type WebhookFormat } from '../domain/webhook.ts'
 import type { Actor, Page } from '../store/contract/operator.ts'
 import type { DeliveryFilter, ResendFault, Webhooks } from '../store/contract/webhooks.ts'
-import { conflict, type List, listOf, readIfMatch, unknown, versionMismatch, wrong } from './input.ts'
+import { conflict, type List, listOf, noAccount, readIfMatch, unknown, versionMismatch, wrong } from './input.ts'
 import {
   type DeliveryObject,
   deliveryObject,
@@ -183,10 +183,6 @@ function readPatterns(patterns: readonly string[]): readonly string[] {
 function readDescription(text: string): string {
   if (/\p{Cc}/u.test(text) || !text.isWellFormed()) throw wrong('description', 'no control characters')
   return text
-}
-
-function noAccount() {
-  return wrong('account_id', 'the id of an existing account')
 }
 
 function found(webhook: Webhook | undefined): Webhook {

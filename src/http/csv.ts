@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { List } from '../admin/input.ts'
+import { csvRecord } from '../lib/csv.ts'
 import type { Page } from '../store/contract/operator.ts'
 
 const CSV_PAGE = 500
@@ -67,18 +68,5 @@ export function csvHeader(columns: readonly PropertyKey[]): string {
 }
 
 export function csvLine<T extends object>(columns: readonly (keyof T)[], row: T): string {
-  return `${columns.map(name => cell(row[name])).join(',')}\r\n`
-}
-
-const DECIMAL = /^-?\d+(\.\d+)?$/
-
-// A cell that begins like a formula would be run by the spreadsheet, also after blanks and invisible characters; a leading
-// apostrophe makes it text.
-function cell(value: unknown): string {
-  if (value === null || value === undefined) return ''
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  // A negative amount is no formula.
-  const safe = !DECIMAL.test(text) && /^[\s\p{Cc}\p{Cf}]*[=+\-@\t\r\n＝＋－＠]/u.test(text) ? `'${text}` : text
-  return /[",;\r\n\t']|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  return csvRecord(columns.map(name => row[name]))
 }

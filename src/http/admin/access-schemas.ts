@@ -76,6 +76,7 @@ export const ACCESS = {
     query: Type.Object(paging('session'), strict),
   }),
   endOtherSession: endpoint('DELETE', '/sessions/{id}', "End anybody's session", DELETE, Nothing, {}),
+  getSelf: endpoint('GET', '/operator', 'Read the operator of this token or session', READ, OperatorShape, {}),
   createOperator: endpoint(
     'POST',
     '/operators',

@@ -23,6 +23,7 @@ export function accessEndpoints(app: FastifyInstance, needs: AccessNeeds): void 
   const { sessions, operators, settings } = needs
   serve(app, ADMIN.listSessions, ({ query }) => sessions.list(pageOf(query)), needs)
   serve(app, ADMIN.endOtherSession, ({ params, actor }) => sessions.end(params.id ?? '', actor), needs)
+  serve(app, ADMIN.getSelf, ({ actor }) => operators.get(actor.id ?? ''), needs)
   serve(app, ADMIN.createOperator, ({ body, actor }) => operators.create(body, actor), needs)
   serve(app, ADMIN.listOperators, ({ query }) => operators.list(pageOf(query)), needs)
   serve(app, ADMIN.getOperator, ({ params }) => operators.get(params.id ?? ''), needs)

@@ -14,7 +14,13 @@ export function accountEndpoints(
   serve(
     app,
     ADMIN.listAccounts,
-    ({ query }) => accounts.list({ ...pageOf(query), status: query.status, q: query.q?.toWellFormed() }),
+    ({ query }) =>
+      accounts.list({
+        ...pageOf(query),
+        status: query.status,
+        name: query.name?.toWellFormed(),
+        q: query.q?.toWellFormed(),
+      }),
     needs,
   )
   serve(app, ADMIN.getAccount, ({ params }) => accounts.get(params.id ?? ''), needs)

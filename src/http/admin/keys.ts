@@ -12,7 +12,14 @@ export function keyEndpoints(app: FastifyInstance, needs: { readonly guard: Guar
     app,
     ADMIN.listKeys,
     ({ query }) =>
-      keys.list({ ...pageOf(query), status: query.status, accountId: query.account_id, q: query.q?.toWellFormed() }),
+      keys.list({
+        ...pageOf(query),
+        status: query.status,
+        accountId: query.account_id,
+        name: query.name?.toWellFormed(),
+        last4: query.last4?.toWellFormed(),
+        q: query.q?.toWellFormed(),
+      }),
     needs,
   )
   serve(app, ADMIN.getKey, ({ params }) => keys.get(params.id ?? ''), needs)

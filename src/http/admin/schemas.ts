@@ -43,6 +43,8 @@ export const Search = Type.Optional(
   Type.String({ description: 'Part of the name or id; for keys also the last four characters.', maxLength: NAME_MAX }),
 )
 
+const ExactName = Type.Optional(Type.String({ description: 'Exactly this name.', minLength: 1, maxLength: NAME_MAX }))
+
 export const controls = {
   scopes: Type.Optional(Type.Array(ScopeName, { maxItems: 16 })),
   ip_allowlist: Type.Optional(
@@ -115,6 +117,10 @@ export const ADMIN = {
       {
         status: Type.Optional(Status),
         account_id: Type.Optional(Id),
+        name: ExactName,
+        last4: Type.Optional(
+          Type.String({ description: 'The last four characters of a secret.', minLength: 4, maxLength: 4 }),
+        ),
         q: Search,
         ...paging('key'),
       },
@@ -142,7 +148,10 @@ export const ADMIN = {
     body: Type.Object({ name: Name, ...accountSettings }, strict),
   }),
   listAccounts: endpoint('GET', '/accounts', 'List accounts, newest first', READ, listOf(AccountShape), {
-    query: Type.Object({ status: Type.Optional(AccountStatusName), q: Search, ...paging('account') }, strict),
+    query: Type.Object(
+      { status: Type.Optional(AccountStatusName), name: ExactName, q: Search, ...paging('account') },
+      strict,
+    ),
   }),
   getAccount: endpoint('GET', '/accounts/{id}', 'Read an account', READ, AccountShape, {}),
   updateAccount: endpoint('PATCH', '/accounts/{id}', 'Update, suspend or reactivate an account', CHANGE, AccountShape, {

@@ -139,7 +139,7 @@ function codesOf(name: string, { statuses, query, headers, body, access }: Endpo
 const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {
   createKey:
     'Without `account_id`, the key belongs to the default account. Omitted fields take the defaults of the settings.',
-  listKeys: 'Secrets and hashes are never returned. `q` searches names, labels and ids.',
+  listKeys: 'Secrets and hashes are never returned. `q` searches names, labels and ids; `name` and `last4` are exact.',
   getKey: 'Includes limits, spend, and old secrets in their grace period.',
   updateKey: 'Omitted fields are unchanged; `null` removes a limit or an expiry. A revoked key cannot be changed.',
   rotateKey:
@@ -148,7 +148,7 @@ const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {
   resetDay: 'Use it after a clock error, or to grant a key its daily limit again. The audit log keeps the old count.',
   revokeKey: 'Invalidates all secrets on every node. Running streams finish unless `abort_streams` is true.',
   createAccount: 'A new account is active and has no credits.',
-  listAccounts: '`q` searches names and ids.',
+  listAccounts: '`q` searches names and ids; `name` is exact.',
   getAccount: 'Includes the balance: available, held by running requests, spent and owed.',
   updateAccount: 'Requests of a suspended account are rejected with 403; its keys and credits are kept.',
   addCredits:
@@ -197,6 +197,7 @@ const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {
   endSession: 'Ends the session of the cookie that was sent.',
   listSessions: 'Sessions of all operators, without secrets.',
   endOtherSession: 'The next request of the session is rejected.',
+  getSelf: 'For checking a token: its name and role.',
   createOperator: 'Admins have full access; viewers have read-only access.',
   listOperators: 'Tokens are never returned.',
   getOperator: 'The token is never returned.',

@@ -169,6 +169,7 @@ const TAG_GROUPS = [
       { name: 'Admin: events', description: 'The audit log.' },
       { name: 'Admin: webhooks', description: 'Endpoints that receive events, and what was delivered to them.' },
       { name: 'Admin: nodes', description: 'The nodes that share the database.' },
+      { name: 'Admin: operator', description: 'The operator of a token or session.' },
       { name: 'Admin: session', description: 'Sign in and out of the dashboard.' },
       { name: 'Admin: sessions', description: 'Open dashboard sessions.' },
       {

@@ -69,6 +69,10 @@ type OptionalControl = 'allowedModels' | 'tags' | 'budgets'
 export type KeyFilter = Page & {
   readonly status?: KeyStatus | undefined
   readonly accountId?: string | undefined
+  // Exactly this name.
+  readonly name?: string | undefined
+  // The last four characters of one of its secrets, also of an old one.
+  readonly last4?: string | undefined
   readonly q?: string | undefined
 }
 
@@ -94,7 +98,12 @@ export type AccountChange = {
   readonly portalKeyLimits?: PortalKeyLimits | null | undefined
 }
 
-export type AccountFilter = Page & { readonly status?: AccountStatus | undefined; readonly q?: string | undefined }
+export type AccountFilter = Page & {
+  readonly status?: AccountStatus | undefined
+  // Exactly this name.
+  readonly name?: string | undefined
+  readonly q?: string | undefined
+}
 
 export type NewCredits = {
   readonly id: string

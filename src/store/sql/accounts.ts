@@ -44,7 +44,7 @@ export function sqlAccounts(sql: Sql): Accounts {
       return row === undefined ? undefined : readOne(sql, row)
     },
 
-    async list({ limit, after, status, q }) {
+    async list({ limit, after, status, name, q }) {
       const words = q === undefined ? undefined : containing(q)
       const rows = await searchNewest(
         {
@@ -55,6 +55,7 @@ export function sqlAccounts(sql: Sql): Accounts {
           indexed: () => {},
           compared(asked) {
             asked.add('status = ?', status)
+            asked.add('name = ?', name)
             asked.add("(lower(name) LIKE lower(?) ESCAPE '!' OR lower(id) LIKE lower(?) ESCAPE '!')", words, words)
           },
         },

@@ -48,7 +48,9 @@ export async function listKeys(tx: Tx, filter: KeyFilter): Promise<Paged<KeyWith
   return { data: await withSecrets(tx, rows.slice(0, filter.limit)), hasMore: rows.length > filter.limit }
 }
 
-function compare(asked: Conditions, { status, q }: KeyFilter, now: number): void {
+function compare(asked: Conditions, { status, name, last4, q }: KeyFilter, now: number): void {
+  asked.add('k.name = ?', name)
+  asked.add('EXISTS (SELECT 1 FROM secret s WHERE s.key_id = k.id AND s.last4 = ?)', last4)
   if (status === 'revoked') asked.add('k.revoked_at IS NOT NULL')
   if (status === 'expired') {
     asked.add('k.revoked_at IS NULL AND (k.expired_at IS NOT NULL OR k.expires_at <= ?)', now)

@@ -237,6 +237,7 @@ const VIEWERS = [
   'GET /usage',
   'GET /usage/summary',
   'GET /usage/{request_id}',
+  'GET /operator',
   'GET /overview',
   'GET /events',
   'GET /nodes',

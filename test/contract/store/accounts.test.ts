@@ -152,7 +152,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await repositories.accounts.get(ACCOUNT))?.name, 'first')
   })
 
-  test(`${engine}: accounts are found by status and by a substring of name or id, with wildcards taken literally`, async () => {
+  test(`${engine}: accounts are found by status, by name and by a substring of name or id, with wildcards taken literally`, async () => {
     await using repositories = await openWithAccount()
     await repositories.accounts.create({ id: 'acct_2', name: 'Fifty%' }, OPERATOR)
     await repositories.accounts.update(ACCOUNT, { status: 'suspended' }, OPERATOR)
@@ -164,6 +164,9 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await found({ q: 'acct_2' }), ['acct_2'])
     assert.deepEqual(await found({ status: 'suspended' }), [ACCOUNT])
     assert.deepEqual(await found({ status: 'suspended', q: 'fifty' }), [])
+    assert.deepEqual(await found({ name: 'Fifty%' }), ['acct_2'])
+    assert.deepEqual(await found({ name: 'fifty%' }), [])
+    assert.deepEqual(await found({ name: 'Fifty' }), [])
   })
 
   test(`${engine}: after any sequence of top-ups, adjustments, holds and charges the sums hold`, async () => {

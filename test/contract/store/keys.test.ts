@@ -186,6 +186,24 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await found(first.data[0]!.last4), ['bang!'])
   })
 
+  test(`${engine}: keys are found by exactly their name, and by the last four characters of any of their secrets`, async () => {
+    await using repositories = await openWithAccount()
+    const id = await makeKey(repositories, { name: 'ci' })
+    await makeKey(repositories, { name: 'ci 2' })
+    const before = (await repositories.keys.get(id))?.last4
+    await repositories.keys.rotate(id, newSecret(), OPERATOR)
+    const after = (await repositories.keys.get(id))?.last4
+    const found = async (filter: object) =>
+      (await repositories.keys.list({ limit: 10, ...filter })).data.map(key => key.name)
+
+    assert.deepEqual(await found({ name: 'ci' }), ['ci'])
+    assert.deepEqual(await found({ name: 'CI' }), [])
+    assert.notEqual(before, after)
+    for (const last4 of [before, after]) assert.deepEqual(await found({ last4 }), ['ci'])
+    assert.deepEqual(await found({ last4: after?.slice(1) }), [])
+    assert.deepEqual(await found({ name: 'ci 2', last4: after }), [])
+  })
+
   test(`${engine}: after any sequence of operations versions grow with each change, each change has its event, and nothing ended becomes valid again`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 40 }), async steps => {
