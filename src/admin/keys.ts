@@ -35,7 +35,6 @@ import {
   readTags,
   unknown,
   versionMismatch,
-  wrong,
 } from './input.ts'
 
 export type KeyMethods = {

@@ -1,7 +1,7 @@
 // Reads a provider or a model from an operator's input or a list of known ones: by the schema first, then by the rules of the
 // configuration file.
 import type { TSchema } from 'typebox'
-import { type Fault, type Faults, faultFinder } from '../lib/schema-fault.ts'
+import { type Fault, type Faults, faultFinder, faultsFinder } from '../lib/schema-fault.ts'
 import { type ModelDeclaration, modelOf } from './model.ts'
 import { declarationOf, type ProviderDeclaration } from './provider.ts'
 import { type Known, modelFaults, providerFaults, textFaults } from './rules.ts'
@@ -39,15 +39,17 @@ export function first(faults: Faults): Fault | undefined {
   return undefined
 }
 
-export function catalogFaultFinder(
+// The words of patterns of its own, in addition to those of the catalog.
+export function catalogFaultsFinder(
   schema: TSchema,
-  words: Readonly<Record<string, string>> = {},
-): (value: unknown) => Fault | undefined {
-  return faultFinder(schema, pattern => PATTERN_WORDS[pattern] ?? words[pattern] ?? 'of another form')
+  words: Readonly<Record<string, string>>,
+): (value: unknown) => readonly Fault[] {
+  return faultsFinder(schema, pattern => PATTERN_WORDS[pattern] ?? words[pattern] ?? OTHER_FORM)
 }
 
-const faultOfProvider = catalogFaultFinder(ProviderSchema)
-const faultOfModel = catalogFaultFinder(ModelSchema)
+const OTHER_FORM = 'of another form'
+const faultOfProvider = faultFinder(ProviderSchema, pattern => PATTERN_WORDS[pattern] ?? OTHER_FORM)
+const faultOfModel = faultFinder(ModelSchema, pattern => PATTERN_WORDS[pattern] ?? OTHER_FORM)
 
 function refuse(fault: Fault | undefined): void {
   if (fault !== undefined) throw new InvalidDocument(fault)

@@ -1,31 +1,51 @@
-// The base of all commands: strict option parsing, generated help, and usage errors.
-import { type ParseArgsOptionsConfig, parseArgs, styleText } from 'node:util'
-import { wrap } from './output.ts'
+// The base of all commands: what a command is, what it gets, and its errors.
 
 export type Option = {
   readonly about: string
   // The placeholder of the value in the help; an option without it is a flag.
   readonly value?: string
   readonly multiple?: boolean
+  // A single letter: `-o`.
+  readonly short?: string
+  // The values to choose from, for completion; `profiles`: the names of the profiles.
+  readonly values?: readonly string[] | 'profiles'
+  // Its value may be a name instead of an ID.
+  readonly names?: Noun
 }
+
+// The kinds of objects that can be named instead of giving their ID.
+export type Noun = 'account' | 'key' | 'operator' | 'webhook'
 
 export type Command = {
   readonly usage: string
   readonly about: string
+  // Whole command lines, shown in the help.
+  readonly examples: readonly string[]
   readonly options?: Readonly<Record<string, Option>>
+  // Options that many commands have, shown after its own.
+  readonly commonOptions?: Readonly<Record<string, Option>>
   // Printed below the options.
   readonly more?: string
   // The number of positional arguments.
   readonly takes?: readonly [min: number, max: number]
+  // The first argument may be a name instead of an ID.
+  readonly names?: Noun
+  // Its result has rows: they can be printed as CSV, with chosen columns, or as IDs alone.
+  readonly hasRows?: true
   // Set for commands without JSON output.
   readonly withoutJson?: true
   // Returns the exit code: 0 success, 1 failure.
   run(input: Input): Promise<number>
 }
 
+export const FORMATS = ['table', 'wide', 'json', 'csv', 'tsv'] as const
+export type Format = (typeof FORMATS)[number]
+
 export type Input = {
   readonly args: readonly string[]
   readonly json: boolean
+  // Undefined: a table on a terminal, tab-separated in a pipe.
+  readonly format: Format | undefined
   text(name: string): string | undefined
   texts(name: string): readonly string[] | undefined
   flag(name: string): boolean
@@ -41,90 +61,65 @@ export class Failed extends Error {
   override readonly name = 'Failed'
   // No reliable response was received, so the change may have been made.
   readonly unsure: boolean
+  // Of an error response.
+  readonly status: number | undefined
 
-  constructor(message: string, unsure = false) {
+  constructor(message: string, unsure = false, status?: number) {
     super(message)
     this.unsure = unsure
+    this.status = status
   }
 }
 
-const JSON_OPTION: Readonly<Record<string, Option>> = { json: { about: 'print JSON' } }
-const HELP_OPTION: Readonly<Record<string, Option>> = { help: { about: 'show this help' } }
+const JSON_OPTIONS: Readonly<Record<string, Option>> = {
+  'output-format': { short: 'o', value: 'FORMAT', about: 'table or json', values: ['table', 'json'] },
+  json: { about: 'print JSON, like -o json' },
+}
+const ROW_OPTIONS: Readonly<Record<string, Option>> = {
+  'output-format': {
+    short: 'o',
+    value: 'FORMAT',
+    about: 'table, wide (all columns), json, csv or tsv',
+    values: FORMATS,
+  },
+  json: { about: 'print JSON, like -o json' },
+  columns: { value: 'A,B,C', about: 'print these columns' },
+  quiet: { short: 'q', about: 'print IDs only' },
+}
+const HELP_OPTION: Readonly<Record<string, Option>> = { help: { short: 'h', about: 'show this help' } }
 
-export async function runCommand(command: Command, argv: readonly string[]): Promise<number> {
-  if (argv.includes('--help') || argv.includes('-h')) {
-    process.stdout.write(helpFor(command))
-    return 0
-  }
-  return command.run(readInput(command, argv))
+// The options of a command's own, and those that others have too.
+export function ownOptions({ options = {} }: Command): Readonly<Record<string, Option>> {
+  return options
 }
 
-function optionsOf({ options, withoutJson }: Command): Readonly<Record<string, Option>> {
-  return { ...options, ...(withoutJson ? {} : JSON_OPTION), ...HELP_OPTION }
+export function commonOptions({ commonOptions, withoutJson, hasRows }: Command): Readonly<Record<string, Option>> {
+  return { ...commonOptions, ...(withoutJson ? {} : hasRows ? ROW_OPTIONS : JSON_OPTIONS), ...HELP_OPTION }
 }
 
-function readInput(command: Command, argv: readonly string[]): Input {
-  const options: ParseArgsOptionsConfig = {}
-  for (const [name, option] of Object.entries(optionsOf(command))) {
-    options[name] = { type: option.value === undefined ? 'boolean' : 'string', multiple: option.multiple ?? false }
-  }
-  const { values, positionals } = parseStrictly(argv, options, command)
-  const [min, max] = command.takes ?? [0, 0]
-  if (positionals.length < min) throw wrong(command, `missing argument: ${argumentName(command, positionals.length)}`)
-  if (positionals.length > max) throw wrong(command, `unexpected argument: ${positionals[max]}`)
-  return {
-    args: positionals,
-    json: values.json === true,
-    text: name => (typeof values[name] === 'string' ? values[name] : undefined),
-    texts: name => (Array.isArray(values[name]) ? values[name].map(String) : undefined),
-    flag: name => values[name] === true,
-  }
+export function optionsOf(command: Command): Readonly<Record<string, Option>> {
+  return { ...commonOptions(command), ...ownOptions(command) }
 }
 
-function parseStrictly(argv: readonly string[], options: ParseArgsOptionsConfig, command: Command) {
-  try {
-    return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
-  } catch (error) {
-    throw wrong(command, error instanceof Error ? (error.message.split('. ')[0] ?? '') : 'invalid options')
-  }
+export type Group = {
+  readonly about: string
+  load(): Promise<{ readonly commands: Readonly<Record<string, Command>> }>
 }
 
-// The name of a positional argument, such as ID in `keys show ID`.
-function argumentName({ usage }: Command, index: number): string {
-  return usage.match(/(?<=\s)\[?[A-Z_]{2,}\b\]?(?=\s|$)/g)?.[index] ?? 'an argument'
-}
+// A group with one command of the empty name is that command; the others have subcommands.
+export type Groups = Readonly<Record<string, Group>>
 
-function wrong(command: Command, what: string): BadUsage {
-  return new BadUsage(`${what}\nusage: turnpike ${command.usage}`)
-}
+export type Entry = { readonly words: readonly string[]; readonly about: string; readonly command: Command }
 
-function helpFor(command: Command): string {
-  const options = Object.entries(optionsOf(command)).map(([name, option]) => {
-    return [`--${name}${option.value === undefined ? '' : ` ${option.value}`}`, option.about] as const
-  })
-  const width = Math.max(...options.map(([left]) => left.length))
-  const lines = options.map(([left, about]) => `  ${left.padEnd(width)}  ${wrap(about, width + 4)}`)
-  const more = command.more === undefined ? '' : `\n${wrap(command.more)}\n`
-  return `${styleText('bold', wrap(`turnpike ${command.usage}`, 2))}\n\n${wrap(command.about)}\n\n${lines.join('\n')}\n${more}`
-}
-
-// Reads a secret from the first line of stdin, or all of stdin.
-export async function lineFromStdin(charsMax: number): Promise<string> {
-  return (await read(charsMax, text => text.includes('\n'))).split('\n')[0]?.trim() ?? ''
-}
-
-export async function allOfStdin(charsMax: number): Promise<string> {
-  const text = await read(charsMax, () => false)
-  if (text.length > charsMax) throw new BadUsage(`stdin has more than ${charsMax} characters`)
-  return text
-}
-
-async function read(charsMax: number, isEnough: (text: string) => boolean): Promise<string> {
-  let text = ''
-  process.stdin.setEncoding('utf8')
-  for await (const chunk of process.stdin) {
-    text += String(chunk)
-    if (isEnough(text) || text.length > charsMax) break
-  }
-  return text
+// Every command with the words that call it.
+export async function allCommands(groups: Groups): Promise<readonly Entry[]> {
+  const entries = await Promise.all(
+    Object.entries(groups).map(async ([name, { about, load }]) => {
+      const { commands } = await load()
+      return Object.entries(commands).map(([verb, command]) =>
+        verb === '' ? { words: [name], about, command } : { words: [name, verb], about: command.about, command },
+      )
+    }),
+  )
+  return entries.flat()
 }

@@ -1,10 +1,10 @@
-// Shared by the commands of the admin API: request bodies from options, secrets from the environment or stdin, and output.
+// Shared by the commands of the admin API: request bodies from options, and secrets from the environment or stdin.
 import { readSecretVariable } from '../config/command-env.ts'
 import { BUDGET_WINDOWS } from '../domain/budget.ts'
 import { parseCredits } from '../domain/credits.ts'
-import { BadUsage, type Input, lineFromStdin, type Option } from './command.ts'
-import type { Client, Json } from './http-client.ts'
-import { type Cell, printFields, printJson, printTable } from './output.ts'
+import { BadUsage, type Input, type Option } from './command.ts'
+import type { Json } from './http-client.ts'
+import { lineFromStdin } from './stdin.ts'
 
 export const SET_OPTIONS: Readonly<Record<string, Option>> = {
   set: {
@@ -16,16 +16,11 @@ export const SET_OPTIONS: Readonly<Record<string, Option>> = {
 
 export const CHANGE_OPTIONS: Readonly<Record<string, Option>> = {
   unset: { value: 'KEY', multiple: true, about: 'reset a field to its default; repeatable' },
-  status: { value: 'STATUS', about: 'active or inactive' },
+  status: { value: 'STATUS', about: 'active or inactive', values: ['active', 'inactive'] },
 }
 
 export const VERSION_OPTION: Readonly<Record<string, Option>> = {
   'if-version': { value: 'N', about: 'fail if the version has changed' },
-}
-
-export const PAGE_OPTIONS: Readonly<Record<string, Option>> = {
-  limit: { value: 'N', about: 'maximum number of rows (default 50)' },
-  after: { value: 'ID', about: 'start after this entry' },
 }
 
 export const SECRET_OPTIONS: Readonly<Record<string, Option>> = {
@@ -115,71 +110,6 @@ function readBudget(text: string): Json {
 export function ifMatch(input: Input): Readonly<Record<string, string>> {
   const version = readCount(input, 'if-version')
   return version === undefined ? {} : { 'if-match': `"${version}"` }
-}
-
-export async function showList(
-  client: Client,
-  path: string,
-  columns: readonly string[],
-  input: Input,
-): Promise<number> {
-  const query = new URLSearchParams(path.split('?')[1])
-  for (const name of ['limit', 'after']) {
-    const value = input.text(name)
-    if (value !== undefined) query.set(name, value)
-  }
-  const answer = await client.call('GET', `${path.split('?')[0]}?${query}`)
-  if (input.json) {
-    printJson(answer)
-    return 0
-  }
-  const rows = answer.data as readonly Json[]
-  printTable(
-    columns,
-    rows.map(row => columns.map(column => cell(row[column]))),
-  )
-  if (answer.has_more === true)
-    process.stderr.write(`More rows: --after ${rows.at(-1)?.id ?? rows.at(-1)?.request_id}\n`)
-  return 0
-}
-
-// A secret is printed last, with a warning that it is shown only once. An empty body means success.
-export function showOne(object: Json, input: Input): number {
-  const shown = Object.entries(object).filter(([name]) => name !== 'object')
-  const [secrets, others] = [shown.filter(isSecret), shown.filter(each => !isSecret(each))]
-  if (input.json) printJson(shown.length === 0 ? { ok: true } : object)
-  else printFields([...others, ...secrets].map(([name, value]) => [name, cell(value)]))
-  for (const [name] of input.json ? [] : secrets) {
-    process.stderr.write(`Save the ${name} now. It is not stored and cannot be shown again.\n`)
-  }
-  if (shown.length === 0 && !input.json) process.stderr.write('done\n')
-  return 0
-}
-
-function isSecret([name]: readonly [string, unknown]): boolean {
-  return name === 'secret' || name === 'token'
-}
-
-export function cell(value: unknown): Cell {
-  if (!Array.isArray(value)) return typeof value === 'object' && value !== null ? pairs(value) : (value as Cell)
-  return value.length === 0
-    ? '-'
-    : value.map(each => (typeof each === 'object' ? pairs(each) : String(each))).join(', ')
-}
-
-// Formats an object as `prompt=0.1 completion=0.2`, what is inside of it in brackets. Amounts as entered are left out: those in
-// force are next to them.
-function pairs(object: object | null): string {
-  const isShown = (name: string) => name !== 'object' && !name.startsWith('entered_')
-  const shown = Object.entries(object ?? {}).filter(([name, value]) => isShown(name) && value !== null)
-  const text = shown.map(([name, value]) => `${name}=${typeof value === 'object' ? `[${nested(value)}]` : value}`)
-  return text.length === 0 ? '-' : text.join(' ')
-}
-
-function nested(value: object): string {
-  return Array.isArray(value)
-    ? value.map(each => (typeof each === 'object' ? pairs(each) : String(each))).join('; ')
-    : pairs(value)
 }
 
 function jsonOrText(text: string): unknown {

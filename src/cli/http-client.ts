@@ -1,7 +1,7 @@
-// The HTTP client of the gateway, which turns errors into plain messages. Tokens and keys come from the environment or from
+// The HTTP client of the gateway, which turns errors into plain messages. Tokens and keys come from the environment, a profile or
 // stdin, never from arguments, which every user of the machine can see.
-import { loadClientConfig } from '../config/command-env.ts'
-import { BadUsage, Failed, type Input, lineFromStdin, type Option } from './command.ts'
+import { BadUsage, Failed, type Input } from './command.ts'
+import { type Connection, connect } from './connection.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -17,27 +17,31 @@ export type Client = {
   stream(path: string, accept: string): AsyncIterable<Uint8Array>
 }
 
-export const CLIENT_OPTIONS: Readonly<Record<string, Option>> = {
-  'token-stdin': { about: 'read the admin token from stdin instead of TURNPIKE_ADMIN_TOKEN' },
-}
-
-export const CLIENT_HELP = 'Connects to TURNPIKE_URL (default http://127.0.0.1:8080).'
+export const CLIENT_HELP =
+  'The gateway is that of --url, --profile, TURNPIKE_URL or the profile in use (see "turnpike login"), by default http://127.0.0.1:8080.'
 
 const TIMEOUT_MS = 30_000
+const PROBE_MS = 5_000
 // Between two chunks of a streamed response.
 const IDLE_MS = 120_000
-const TOKEN_CHARS_MAX = 1024
 
-export async function openClient(input: Input): Promise<Client> {
-  const { url, adminToken } = loadClientConfig()
-  const token = input.flag('token-stdin') ? await tokenFromStdin() : adminToken
-  if (token === undefined) throw new BadUsage('set TURNPIKE_ADMIN_TOKEN, or pass the token on stdin with --token-stdin')
-  const refused = 'invalid admin token'
+export async function openClient(input: Pick<Input, 'text' | 'flag'>): Promise<Client> {
+  const connection = await connect(input)
+  if (connection.token === undefined)
+    throw new BadUsage(
+      `no admin token for ${connection.url}; run "turnpike login", or set TURNPIKE_ADMIN_TOKEN, or pass it on stdin with --token-stdin`,
+    )
+  return clientOf({ ...connection, token: connection.token })
+}
+
+export function clientOf(connection: Connection & { readonly token: string }): Client {
+  const { url, token, tokenFrom } = connection
+  const refused = `invalid admin token for ${url} (from ${tokenFrom})`
   const authorization = { authorization: `Bearer ${token}` }
 
   return {
     async call(method, path, body, headers = {}) {
-      const response = await send(`${url}/admin/v1${path}`, {
+      const response = await send(connection, `/admin/v1${path}`, {
         method,
         headers: {
           ...authorization,
@@ -51,32 +55,47 @@ export async function openClient(input: Input): Promise<Client> {
       return readAnswer(response, url, refused)
     },
     async *stream(path, accept) {
-      yield* streamed(`${url}/admin/v1${path}`, { headers: { ...authorization, accept } }, refused)
+      yield* streamed(connection, `/admin/v1${path}`, { headers: { ...authorization, accept } }, refused)
     },
   }
 }
 
+// A request without a token, for probes: status, headers and JSON.
+export async function probe(
+  connection: Connection,
+  path: string,
+): Promise<{ readonly status: number; readonly headers: Headers; readonly body: Json | undefined }> {
+  const response = await send(connection, path, { signal: AbortSignal.timeout(PROBE_MS) })
+  return { status: response.status, headers: response.headers, body: parse(await response.text()) }
+}
+
 // Calls /v1 with an API key and streams the response, headers first.
-export async function* callWithKey(path: string, key: string, body?: Json): AsyncGenerator<Headers | Uint8Array> {
-  const { url } = loadClientConfig()
+export async function* callWithKey(
+  connection: Connection,
+  path: string,
+  key: string,
+  body?: Json,
+): AsyncGenerator<Headers | Uint8Array> {
   const type = body === undefined ? {} : { 'content-type': 'application/json' }
   const init = {
     method: body === undefined ? 'GET' : 'POST',
     headers: { authorization: `Bearer ${key}`, ...type },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }
-  yield* streamed(`${url}/v1${path}`, init, 'invalid API key', true)
+  yield* streamed(connection, `/v1${path}`, init, 'invalid API key', true)
 }
 
-function streamed(url: string, init: RequestInit, refused: string): AsyncGenerator<Uint8Array>
+function streamed(connection: Connection, path: string, init: RequestInit, refused: string): AsyncGenerator<Uint8Array>
 function streamed(
-  url: string,
+  connection: Connection,
+  path: string,
   init: RequestInit,
   refused: string,
   withHeaders: true,
 ): AsyncGenerator<Headers | Uint8Array>
 async function* streamed(
-  url: string,
+  connection: Connection,
+  path: string,
   init: RequestInit,
   refused: string,
   withHeaders = false,
@@ -84,8 +103,8 @@ async function* streamed(
   const silence = new AbortController()
   const timer = setTimeout(() => silence.abort(), IDLE_MS)
   try {
-    const response = await send(url, { ...init, signal: silence.signal })
-    if (!response.ok) await readAnswer(response, new URL(url).origin, refused)
+    const response = await send(connection, path, { ...init, signal: silence.signal })
+    if (!response.ok) await readAnswer(response, connection.url, refused)
     if (withHeaders) yield response.headers
     for await (const chunk of response.body ?? []) {
       timer.refresh()
@@ -99,19 +118,39 @@ async function* streamed(
   }
 }
 
-async function send(url: string, init: RequestInit): Promise<Response> {
+async function send({ url, urlFrom }: Connection, path: string, init: RequestInit): Promise<Response> {
   try {
     // A redirect would send the token to another host.
-    return await fetch(url, { ...init, redirect: 'error' })
+    return await fetch(`${url}${path}`, { ...init, redirect: 'error' })
   } catch (error) {
-    const origin = new URL(url).origin
     const cause = (error as { cause?: { code?: string; message?: string } }).cause
-    if (cause?.code === 'ECONNREFUSED') throw new Failed(`connection refused at ${origin}; is the gateway running?`)
-    if (['TimeoutError', 'AbortError'].includes((error as Error).name)) {
-      throw new Failed(`${origin} did not respond in time`, true)
-    }
-    throw new Failed(`${origin} cannot be reached: ${cause?.code ?? cause?.message ?? (error as Error).message}`, true)
+    const where = `${url} (from ${urlFrom})`
+    if (cause?.code === 'ECONNREFUSED')
+      throw new Failed(`connection refused at ${where}; check that the gateway is running and that the URL is right`)
+    if (['TimeoutError', 'AbortError'].includes((error as Error).name))
+      throw new Failed(
+        `${where} did not respond in time; check that the URL is right and that no firewall blocks it`,
+        true,
+      )
+    const why = CAUSES[cause?.code ?? cause?.message ?? ''] ?? cause?.message ?? cause?.code ?? (error as Error).message
+    throw new Failed(`${where} cannot be reached: ${why}`, true)
   }
+}
+
+// In words, with what to do.
+const CAUSES: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'there is no such host; check the URL',
+  EAI_AGAIN: 'the host name cannot be resolved; check the URL and the network',
+  EHOSTUNREACH: 'no route to the host; check the network',
+  ENETUNREACH: 'no route to the network; check the network',
+  ECONNRESET: 'the connection was closed; check whether the URL needs https://',
+  UND_ERR_SOCKET: 'the connection was closed; check whether the URL needs https://',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time; check the URL and the network',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'this is no TLS server; try http:// instead of https://',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'this is no TLS server; try http:// instead of https://',
+  'bad port': 'HTTP clients do not use this port; check the URL',
+  'unexpected redirect':
+    'it answers with a redirect, and tokens are not sent elsewhere; use the URL that it redirects to',
 }
 
 async function readAnswer(response: Response, url: string, refused: string): Promise<Json> {
@@ -122,11 +161,11 @@ async function readAnswer(response: Response, url: string, refused: string): Pro
   if (response.ok) return answer
   const error = answer.error as { message?: unknown; param?: unknown } | undefined
   const text = `${error?.message ?? `status ${response.status}`}`
-  if (response.status === 401) throw new Failed(refused)
+  if (response.status === 401) throw new Failed(refused, false, 401)
   const isNamed = typeof error?.param !== 'string' || text.startsWith(error.param)
   const message = isNamed ? text : `${error.param}: ${text}`
   if (response.status === 400) throw new BadUsage(message)
-  throw new Failed(message, response.status >= 500)
+  throw new Failed(message, response.status >= 500, response.status)
 }
 
 function parse(text: string): Json | undefined {
@@ -136,10 +175,4 @@ function parse(text: string): Json | undefined {
   } catch {
     return undefined
   }
-}
-
-async function tokenFromStdin(): Promise<string> {
-  const token = await lineFromStdin(TOKEN_CHARS_MAX)
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new BadUsage('no admin token on stdin')
-  return token
 }

@@ -2,47 +2,11 @@
 // 2 usage or configuration error.
 import { styleText } from 'node:util'
 import { version } from '../lib/version.ts'
-import { BadUsage, type Command, Failed, runCommand } from './command.ts'
-import { wrap } from './output.ts'
-
-type Group = { readonly about: string; load(): Promise<{ readonly commands: Readonly<Record<string, Command>> }> }
-
-// A group with one command of the empty name is that command; the others have subcommands.
-const GROUPS: Readonly<Record<string, Group>> = {
-  serve: { about: 'start the gateway', load: () => import('./commands/serve.ts') },
-  keys: {
-    about: 'manage API keys',
-    load: () => import('./commands/keys.ts'),
-  },
-  accounts: { about: 'manage accounts and show ledgers', load: () => import('./commands/accounts.ts') },
-  credits: { about: 'add credits to an account', load: () => import('./commands/credits.ts') },
-  providers: {
-    about: 'manage providers and credentials, show health',
-    load: () => import('./commands/providers.ts'),
-  },
-  models: { about: 'manage models and import list prices', load: () => import('./commands/models.ts') },
-  apply: {
-    about: 'apply the configuration file to the running gateway',
-    load: () => import('./commands/apply.ts'),
-  },
-  nodes: { about: 'list the nodes that share the database', load: () => import('./commands/nodes.ts') },
-  usage: { about: 'list, show and export usage records', load: () => import('./commands/usage.ts') },
-  chat: { about: 'chat with a model from the shell', load: () => import('./commands/chat.ts') },
-  webhooks: { about: 'send events to other systems, show deliveries', load: () => import('./commands/webhooks.ts') },
-  operators: { about: 'manage operators', load: () => import('./commands/operators.ts') },
-  sessions: { about: 'list and end dashboard sessions', load: () => import('./commands/sessions.ts') },
-  events: { about: 'show the audit log', load: () => import('./commands/events.ts') },
-  settings: { about: 'show the settings of the running gateway', load: () => import('./commands/settings.ts') },
-  config: { about: 'check the configuration', load: () => import('./commands/config-check.ts') },
-  audit: { about: 'verify ledger integrity', load: () => import('./commands/audit.ts') },
-  backup: { about: 'back up the SQLite database; safe while running', load: () => import('./commands/backup.ts') },
-  'forget-credentials': {
-    about: 'delete stored credentials after losing the encryption key',
-    load: () => import('./commands/forget-credentials.ts'),
-  },
-  migrate: { about: 'migrate an installation from SQLite to Postgres', load: () => import('./commands/migrate.ts') },
-  restore: { about: 'restore a backup into an empty data directory', load: () => import('./commands/restore.ts') },
-}
+import { asksForHelp, readInput } from './arguments.ts'
+import { BadUsage, type Command, Failed } from './command.ts'
+import { GROUPS } from './command-table.ts'
+import { groupHelp, helpFor } from './help.ts'
+import { didYouMean, suggest } from './suggest.ts'
 
 let hasReported = false
 for (const stream of [process.stdout, process.stderr]) stream.on('error', onOutputError)
@@ -60,32 +24,54 @@ function onOutputError(error: NodeJS.ErrnoException): void {
 }
 
 async function main(argv: readonly string[]): Promise<number> {
-  const [name, ...rest] = argv
   try {
-    if (name === undefined || name === 'help' || name === '--help' || name === '-h')
-      return await help(name === 'help' ? rest[0] : undefined, name !== undefined)
-    if (name === '--version' || name === 'version') return print(`${version()}\n`, true)
-    return await runGroup(name, rest)
+    const { leading, rest } = takeLeading(argv)
+    const [name, ...words] = rest
+    if (name === undefined || name === '--help' || name === '-h') return print(overview())
+    if (name === 'help') return await help(words)
+    if (name === '--version' || name === '-v' || name === 'version') return print(`${version()}\n`)
+    return await runGroup(name, words, leading)
   } catch (error) {
     return explain(error)
   }
 }
 
-async function runGroup(name: string, rest: readonly string[]): Promise<number> {
+// `--url` and `--profile` may precede the command.
+function takeLeading(argv: readonly string[]): { leading: readonly string[]; rest: readonly string[] } {
+  let at = 0
+  while (at < argv.length && /^--(?:url|profile)(?:=|$)/.test(argv[at] ?? '')) at += argv[at]?.includes('=') ? 1 : 2
+  return { leading: argv.slice(0, at), rest: argv.slice(at) }
+}
+
+async function runGroup(name: string, rest: readonly string[], leading: readonly string[]): Promise<number> {
   const group = Object.hasOwn(GROUPS, name) ? GROUPS[name] : undefined
-  if (group === undefined) throw new BadUsage(`unknown command "${name}"; run turnpike --help`)
+  if (group === undefined) {
+    const known = Object.keys(GROUPS)
+    const hint = suggest(name, known) === undefined ? '; run turnpike --help' : didYouMean(name, known, 'turnpike ')
+    throw new BadUsage(`unknown command "${name}"${hint}`)
+  }
   const { commands } = await group.load()
   const single = commands['']
-  if (single !== undefined) return runCommand(single, rest)
+  if (single !== undefined) return runCommand(single, [...leading, ...rest])
 
   const [verb, ...args] = rest
-  if (verb === '--help' || verb === '-h') return print(groupHelp(name, commands), true)
-  const command = verb !== undefined && Object.hasOwn(commands, verb) ? commands[verb] : undefined
-  if (command === undefined)
-    throw new BadUsage(
-      `${verb === undefined ? 'missing command' : `unknown command "${name} ${verb}"`}; turnpike ${name} has: ${Object.keys(commands).join(', ')}`,
-    )
-  return runCommand(command, args)
+  if (verb === undefined || verb === '--help' || verb === '-h') return print(groupHelp(name, group.about, commands))
+  const command = Object.hasOwn(commands, verb) ? commands[verb] : undefined
+  if (command === undefined) {
+    const known = Object.keys(commands)
+    const hint = didYouMean(verb, known, `turnpike ${name} `)
+    throw new BadUsage(`unknown command "${name} ${verb}"${hint}\nturnpike ${name} has: ${known.join(', ')}`)
+  }
+  return runCommand(command, [...leading, ...args])
+}
+
+async function runCommand(command: Command, argv: readonly string[]): Promise<number> {
+  return asksForHelp(argv) ? print(helpFor(command)) : command.run(readInput(command, argv))
+}
+
+// `help`, `help keys` and `help keys create`.
+async function help([name, ...words]: readonly string[]): Promise<number> {
+  return name === undefined ? print(overview()) : runGroup(name, [...words.slice(0, 1), '--help'], [])
 }
 
 // Compares names instead of classes, so that modules are not loaded only to recognise their errors.
@@ -101,24 +87,25 @@ function explain(error: unknown): number {
   return wrong ? 2 : 1
 }
 
-function print(text: string, asked: boolean): number {
-  const stream = asked ? process.stdout : process.stderr
-  stream.write(text)
-  return asked ? 0 : 2
-}
-
-async function help(name: string | undefined, asked: boolean): Promise<number> {
-  return name === undefined ? print(overview(), asked) : runGroup(name, ['--help'])
+function print(text: string): number {
+  process.stdout.write(text)
+  return 0
 }
 
 function overview(): string {
-  const lines = Object.entries(GROUPS).map(([name, group]) => `  ${name.padEnd(20)}${group.about}`)
-  return `${styleText('bold', 'turnpike')} – a chat routing gateway\n\n${lines.join('\n')}\n\nRun "turnpike COMMAND --help" for details, "turnpike --version" for the version.\nConfigure with TURNPIKE_* variables and turnpike.yaml.\nExit codes: 0 success, 1 failure, 2 usage or configuration error.\n`
-}
+  const lines = Object.entries(GROUPS).map(([name, group]) => `  ${name.padEnd(20)}${group.about}\n`)
+  return `${styleText('bold', 'turnpike')} – a chat routing gateway
 
-function groupHelp(name: string, commands: Readonly<Record<string, Command>>): string {
-  const lines = Object.values(commands).map(
-    command => `  ${wrap(`turnpike ${command.usage}`, 4)}\n      ${wrap(command.about, 6)}\n`,
-  )
-  return `${styleText('bold', `turnpike ${name}`)}\n\n${lines.join('')}`
+Commands:
+${lines.join('')}
+Examples:
+  turnpike serve
+  turnpike login --url https://gateway.example.com
+  turnpike accounts create acme --credits 100 --key production
+  turnpike usage summary --by account --this-month
+
+Run "turnpike help COMMAND" for details, "turnpike --version" for the version.
+Configure the gateway with TURNPIKE_* variables and turnpike.yaml.
+Exit codes: 0 success, 1 failure, 2 usage or configuration error.
+`
 }

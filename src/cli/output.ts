@@ -1,28 +1,100 @@
-// Prints tables and objects: aligned, coloured and cut to the width of a terminal; tab-separated and complete in a pipe.
+// Prints tables and objects: aligned, coloured and fitted to a terminal; tab-separated and complete in a pipe; as CSV or as IDs on
+// request.
 import { styleText } from 'node:util'
+import { systemClock } from '../lib/clock.ts'
+import { csvRecord } from '../lib/csv.ts'
+import { BadUsage, type Input } from './command.ts'
+import { cut, GAP, type Kind, layOut, pad } from './layout.ts'
+import { didYouMean } from './suggest.ts'
 
 export type Cell = string | number | boolean | null | undefined
+
+export type Column = {
+  readonly name: string
+  // The heading on a terminal, where the name is too long.
+  readonly head?: string
+  // In the order of importance: a terminal that is too narrow shows the first ones.
+  readonly rank: number
+  // Only with -o wide, -o csv and --columns.
+  readonly isExtra?: boolean
+}
+
+export type Table = {
+  readonly columns: readonly Column[]
+  readonly rows: readonly Readonly<Record<string, Cell>>[]
+  // The column that -q prints.
+  readonly id?: string
+}
+
+type Shape = Pick<Input, 'format' | 'text' | 'flag'>
 
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
 }
 
-export function printTable(heads: readonly string[], rows: readonly (readonly Cell[])[]): void {
-  const cells = rows.map(row => row.map(clean))
-  if (!process.stdout.isTTY) {
-    process.stdout.write([heads, ...cells].map(row => `${row.join('\t')}\n`).join(''))
+export function printRows({ columns, rows, id = 'id' }: Table, input: Shape): void {
+  const { stdout } = process
+  if (input.flag('quiet')) {
+    stdout.write(rows.map(row => `${clean(row[id])}\n`).join(''))
     return
   }
-  const widths = fit(
-    heads.map((head, column) => Math.max(head.length, ...cells.map(row => row[column]?.length ?? 0))),
-    process.stdout.columns ?? 80,
-    heads.map(isId),
-  )
-  const fill = (text: string, i: number) => (i === widths.length - 1 ? text : text.padEnd(widths[i] ?? 0))
-  const line = (row: readonly string[], style: (text: string, cell: string) => string) =>
-    row.map((cell, i) => style(fill(cut(cell, widths[i] ?? 0), i), cell)).join(GAP)
-  const head = line(heads, text => styleText('bold', text))
-  process.stdout.write(`${head}\n${cells.map(row => `${line(row, coloured)}\n`).join('')}`)
+  const format = input.format ?? (stdout.isTTY ? 'table' : 'tsv')
+  const all = format === 'wide' || format === 'csv'
+  const chosen = chooseColumns(columns, input.text('columns'))
+  const usual = columns.filter(column => all || column.isExtra !== true)
+  // On a terminal the most important ones are first.
+  const isAligned = format === 'table' || format === 'wide'
+  const shown = chosen ?? (isAligned ? usual.toSorted((a, b) => a.rank - b.rank) : usual)
+  const values = rows.map(row => shown.map(({ name }) => row[name]))
+  const names = shown.map(({ name }) => name)
+  if (format === 'csv') stdout.write([names, ...values].map(csvRecord).join(''))
+  else if (format === 'tsv')
+    stdout.write([names, ...values.map(row => row.map(clean))].map(row => `${row.join('\t')}\n`).join(''))
+  else {
+    const width = format === 'wide' ? undefined : (stdout.columns ?? 80)
+    const left = printAligned(shown, values, chosen === undefined ? width : undefined)
+    if (left > 0 && stdout.isTTY)
+      process.stderr.write(styleText('dim', 'More columns: -o wide\n', { stream: process.stderr }))
+  }
+}
+
+// A table with fixed columns.
+export function printTable(heads: readonly string[], rows: readonly (readonly Cell[])[]): void {
+  const columns = heads.map((name, rank) => ({ name, rank }))
+  if (process.stdout.isTTY) printAligned(columns, rows, process.stdout.columns ?? 80)
+  else process.stdout.write([heads, ...rows.map(row => row.map(clean))].map(row => `${row.join('\t')}\n`).join(''))
+}
+
+function chooseColumns(columns: readonly Column[], text: string | undefined): readonly Column[] | undefined {
+  return text?.split(',').map(word => {
+    const name = word.trim()
+    const found = columns.find(column => column.name === name || column.head === name)
+    if (found !== undefined) return found
+    const known = columns.map(column => column.name)
+    throw new BadUsage(`unknown column "${name}"${didYouMean(name, known)}\ncolumns: ${known.join(', ')}`)
+  })
+}
+
+// Returns how many columns did not fit.
+function printAligned(
+  columns: readonly Column[],
+  values: readonly (readonly Cell[])[],
+  width: number | undefined,
+): number {
+  const cells = values.map(row => row.map((value, i) => display(columns[i]?.name ?? '', value)))
+  const kinds = columns.map(({ name }, i) => kindOf(name, values, i))
+  const laid = columns.map(({ name, head = name, rank }, i) => ({ head, rank, kind: kinds[i] ?? 'text' }))
+  const { shown, widths } = layOut(laid, cells, width)
+  const line = (row: readonly string[], style: (text: string, cell: string) => string) => {
+    const parts = shown.map((column, i) => {
+      const [cell, kind] = [row[column] ?? '', kinds[column] ?? 'text']
+      return style(pad(cut(cell, widths[i] ?? 0), widths[i] ?? 0, kind), cell)
+    })
+    return `${parts.join(GAP).trimEnd()}\n`
+  }
+  const heads = laid.map(({ head }) => head)
+  process.stdout.write(line(heads, text => styleText('bold', text)) + cells.map(row => line(row, coloured)).join(''))
+  return columns.length - shown.length
 }
 
 export function printFields(fields: readonly (readonly [string, Cell])[]): void {
@@ -34,48 +106,46 @@ export function printFields(fields: readonly (readonly [string, Cell])[]): void 
   }
 }
 
-// Breaks lines at spaces; lines after the first are indented.
-export function wrap(text: string, indent = 0): string {
-  const lines = text.split('\n').flatMap(line => {
-    const wrapped: string[] = []
-    for (const word of line.split(' ')) {
-      const last = wrapped.at(-1)
-      if (last !== undefined && indent + last.length + 1 + word.length <= HELP_COLUMNS)
-        wrapped[wrapped.length - 1] = `${last} ${word}`
-      else wrapped.push(word)
-    }
-    return wrapped
-  })
-  return lines.join(`\n${' '.repeat(indent)}`)
+function kindOf(name: string, values: readonly (readonly Cell[])[], column: number): Kind {
+  const given = values.map(row => row[column]).filter(value => value !== null && value !== undefined && value !== '-')
+  if (given.length > 0 && given.every(value => /^-?\d+(\.\d+)?$/.test(String(value)))) return 'number'
+  if (name === 'id' || name.endsWith('_id') || isTime(name)) return 'whole'
+  return given.some(value => WHOLE.test(String(value))) ? 'whole' : 'text'
 }
 
-const HELP_COLUMNS = 80
-const GAP = '  '
-const COLUMN_MIN = 6
+// IDs and dates, wherever they are.
+const WHOLE = /^(?:[a-z]{2,5}_[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|\d{4}-\d\d-\d\d(?:T\S+)?)$/
 
-// Shrinks the widest columns first, down to a minimum. IDs stay whole, so that they can be copied into the next command.
-function fit(widths: readonly number[], columns: number, isFixed: readonly boolean[]): readonly number[] {
-  const fitted = [...widths]
-  let over = fitted.reduce((sum, width) => sum + width, GAP.length * (fitted.length - 1)) - columns
-  for (; over > 0; over--) {
-    const widest = fitted.indexOf(Math.max(...fitted.filter((_, column) => !isFixed[column])))
-    if ((fitted[widest] ?? 0) <= COLUMN_MIN) break
-    fitted[widest] = (fitted[widest] ?? 0) - 1
-  }
-  return fitted
+function isTime(name: string): boolean {
+  return name === 'at' || /_(?:at|until|since)$/.test(name)
 }
 
-function isId(head: string): boolean {
-  return head === 'id' || head.endsWith('_id')
+const ISO = /^(\d{4})-(\d{2}-\d{2})T(\d{2}:\d{2}):(\d{2})(?:\.\d+)?Z$/
+
+// Times as short as possible, in UTC: the time of today, day and time of this year, or the date.
+function display(name: string, value: Cell): string {
+  const match = isTime(name) && typeof value === 'string' ? ISO.exec(value) : null
+  if (match === null) return clean(value)
+  const [, year, day, minute, second] = match
+  const today = new Date(systemClock.now()).toISOString()
+  if (today.startsWith(`${year}-${day}`)) return `${minute}:${second}Z`
+  return today.startsWith(`${year}`) ? `${day} ${minute}Z` : `${year}-${day}`
 }
 
-function cut(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, Math.max(width - 1, 0))}…`
-}
-
-const GOOD = ['active', 'admin', 'alive', 'closed', 'completed', 'ok', 'settled']
-const BAD = ['away', 'open', 'revoked', 'silent', 'suspended', 'upstream_broke', 'upstream_failed']
-const ODD = ['client_left', 'expired', 'half_open', 'inactive', 'recovered', 'refused']
+const GOOD = ['active', 'admin', 'alive', 'closed', 'completed', 'delivered', 'ok', 'ready', 'settled']
+const BAD = [
+  'away',
+  'fail',
+  'failed',
+  'open',
+  'rejected',
+  'revoked',
+  'silent',
+  'suspended',
+  'upstream_broke',
+  'upstream_failed',
+]
+const ODD = ['client_left', 'expired', 'half_open', 'inactive', 'recovered', 'refused', 'warn']
 
 // Colours a cell by its value; styleText respects NO_COLOR and terminals without colours.
 function coloured(text: string, cell: string): string {
@@ -85,6 +155,6 @@ function coloured(text: string, cell: string): string {
 }
 
 // Names come from operators and clients: control characters must not reach the terminal.
-function clean(cell: Cell): string {
+export function clean(cell: Cell): string {
   return cell === null || cell === undefined ? '-' : String(cell).replace(/[\p{Cc}\p{Cf}]/gu, '�')
 }

@@ -102,6 +102,7 @@ const KNOWN = [
   'LOG_LEVEL',
   'URL',
   'API_KEY',
+  'PROFILE',
   'FAILPOINTS',
 ].map(name => `TURNPIKE_${name}`)
 

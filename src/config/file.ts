@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
-import { catalogFaultFinder, first } from '../catalog/document.ts'
+import { catalogFaultsFinder, first } from '../catalog/document.ts'
 import { type ModelDeclaration, modelOf } from '../catalog/model.ts'
 import { declarationOf, type ProviderDeclaration, providerOf } from '../catalog/provider.ts'
 import { modelFaults, modelNameFaults, providerFaults, providerNameFaults, textFaults } from '../catalog/rules.ts'
@@ -35,7 +35,7 @@ import { type Fault, type Faults, invalidField, type Path } from '../lib/schema-
 import { BadConfig } from './bad-config.ts'
 import { BOUNDS } from './limits.ts'
 import { NO_PORTAL_BRAND, PORTAL_WORDS, type PortalBrand, PortalSchema, portalBrandOf, portalFaults } from './portal.ts'
-import { openYaml } from './yaml.ts'
+import { openYaml, type YamlFile } from './yaml.ts'
 
 export type Brand = { readonly keyPrefix: string; readonly headerPrefix: string }
 
@@ -162,17 +162,46 @@ const FileSchema = Type.Partial(
 )
 type FileInput = Static<typeof FileSchema>
 
-const shapeFault = catalogFaultFinder(FileSchema, WORDS)
+const faultsOf = catalogFaultsFinder(FileSchema, WORDS)
+const MISTAKES_MAX = 50
 
 export function readConfigFile(path: string, env: Readonly<Record<string, string | undefined>>): FileSettings {
   const text = readBounded(path)
   const yaml = openYaml(path, text, { env, schema: FileSchema, isDecimal })
   // An empty file, or one with only comments, declares an empty catalog.
   const file = (yaml.resolved ?? {}) as FileInput
-  const fault = shapeFault(file) ?? first(fileFaults(file))
-  if (fault !== undefined) yaml.refuse(fault)
+  refuse(path, yaml, file)
   const digest = createHash('sha256').update(text).digest('hex')
   return { catalog: { ...catalogOf(file, (yaml.raw ?? {}) as FileInput), digest }, ...settingsOf(file) }
+}
+
+// All mistakes at once. Rules rely on a valid shape, so that they are checked only then.
+function refuse(path: string, yaml: YamlFile, file: FileInput): void {
+  const shape = [...yaml.faults, ...shapeFaults(file)]
+  const faults = shape.length > 0 ? shape : [...fileFaults(file)]
+  if (faults.length === 0) return
+  // The first one of a path: what follows at the same place is a consequence of it.
+  const byPath = new Map(faults.toReversed().map(fault => [JSON.stringify(fault.path), fault]))
+  const problems = [...byPath.values()].toReversed().map(fault => yaml.problemOf(fault))
+  const inOrder = problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0))
+  const more = inOrder.length - MISTAKES_MAX
+  throw new BadConfig([
+    ...inOrder.slice(0, MISTAKES_MAX),
+    ...(more > 0 ? [{ file: path, message: `has ${more} more mistakes` }] : []),
+  ])
+}
+
+// Each setting, provider and model by itself: one check reports only a few faults.
+function shapeFaults(file: FileInput): readonly Fault[] {
+  const whole = faultsOf(file)
+  if (whole.length === 0 || typeof file !== 'object' || Array.isArray(file)) return whole
+  const parts = Object.entries(file).flatMap(([name, value]) => {
+    if (!Array.isArray(value) || (name !== 'providers' && name !== 'models')) return faultsOf({ [name]: value })
+    return value.flatMap((entry, index) =>
+      faultsOf({ [name]: [entry] }).map(fault => ({ ...fault, path: [name, index, ...fault.path.slice(2)] })),
+    )
+  })
+  return parts.length === 0 ? whole : parts
 }
 
 function catalogOf(file: FileInput, raw: FileInput): Omit<FileCatalog, 'digest'> {
@@ -283,8 +312,10 @@ function* fileFaults(file: FileInput): Faults {
       yield invalidField(['cors_origins', index], 'must be an origin alone, without a path or a slash at its end')
 }
 
+// The first fault of an entry, whose rules may rely on those before them.
 function* within(path: Path, faults: Faults): Faults {
-  for (const fault of faults) yield { ...fault, path: [...path, ...fault.path] } satisfies Fault
+  const fault = first(faults)
+  if (fault !== undefined) yield { ...fault, path: [...path, ...fault.path] } satisfies Fault
 }
 
 function* rangeFaults(path: Path, ranges: readonly string[] = []): Faults {

@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import { type Fault, invalidField, type JsonSchema, type Path, schemaBelow, withoutNull } from '../lib/schema-fault.ts'
-import { BadConfig } from './bad-config.ts'
+import { BadConfig, type Problem } from './bad-config.ts'
 import { BOUNDS } from './limits.ts'
 
 export type YamlFile = {
@@ -11,8 +11,10 @@ export type YamlFile = {
   readonly resolved: unknown
   // With placeholders unresolved: what may be stored.
   readonly raw: unknown
-  // Throws the fault with its position.
-  refuse(fault: Fault): never
+  // Of names that are given twice, and of placeholders.
+  readonly faults: readonly Fault[]
+  // The fault with its position.
+  problemOf(fault: Fault): Problem
 }
 
 type YamlOptions = {
@@ -24,35 +26,50 @@ type YamlOptions = {
 
 export function openYaml(name: string, text: string, { env, schema, isDecimal }: YamlOptions): YamlFile {
   const source = parse(name, text)
-  const refuse = (fault: Fault): never => {
-    const key = fault.path.map((step, at) => (typeof step === 'number' ? `[${step}]` : at === 0 ? step : `.${step}`))
-    const problem = key.length === 0 ? fault.problem : `${key.join('')}: ${fault.problem}`
-    throw new BadConfig(`${source.positionOf(fault)}: ${problem}`)
+  const faults: Fault[] = []
+  const resolve = (value: string, path: Path) =>
+    resolvePlaceholders(value, env, why => void faults.push(invalidField(path, why)))
+  const read = (texts: (text: string, path: Path) => string, report: (fault: Fault) => void) =>
+    readNode(source.root, { path: [], schema, source, isDecimal, texts, report })
+  const resolved = read(resolve, fault => void faults.push(fault))
+  return {
+    resolved,
+    raw: read(
+      text => text,
+      () => undefined,
+    ),
+    faults,
+    problemOf(fault) {
+      const key = fault.path.map((step, at) => (typeof step === 'number' ? `[${step}]` : at === 0 ? step : `.${step}`))
+      const message = key.length === 0 ? fault.problem : `${key.join('')}: ${fault.problem}`
+      return { ...source.positionOf(fault), message }
+    },
   }
-  const resolve = (value: string, path: Path) => resolvePlaceholders(value, env, why => refuse(invalidField(path, why)))
-  const read = (texts: (text: string, path: Path) => string) =>
-    readNode(source.root, { path: [], schema, source, isDecimal, texts, refuse })
-  return { resolved: read(resolve), raw: read(text => text), refuse }
 }
+
+// Of a file that is no YAML; most follow from the first.
+const FLAWS_MAX = 5
 
 type YamlNode = Yaml.Node | null
 type Pair = Yaml.Pair<Yaml.Node, YamlNode>
+
+type Position = Required<Pick<Problem, 'file' | 'line' | 'column'>>
 
 type Source = {
   readonly yaml: typeof Yaml
   readonly root: YamlNode
   // The node that an alias refers to; any other node is itself.
   follow(node: YamlNode): YamlNode
-  // `file:line:column` of the value, of the name where that is not known, and of the parent where it is missing.
-  positionOf(fault: Pick<Fault, 'path' | 'kind'>): string
+  // The position of the value, of the name where that is not known, and of the parent where it is missing.
+  positionOf(fault: Pick<Fault, 'path' | 'kind'>): Position
 }
 
 function parse(name: string, text: string): Source {
   const yaml = loadYaml()
   const lines = new yaml.LineCounter()
-  const at = (offset: number) => {
+  const at = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)
-    return `${name}:${Math.max(1, line)}:${Math.max(1, col)}`
+    return { file: name, line: Math.max(1, line), column: Math.max(1, col) }
   }
   // The parser's own check for duplicate keys compares each with all others.
   const document = yaml.parseDocument(text, {
@@ -61,10 +78,10 @@ function parse(name: string, text: string): Source {
     uniqueKeys: false,
     version: '1.2',
   })
-  const flaw = document.errors[0] ?? document.warnings[0]
-  if (flaw !== undefined) throw new BadConfig(`${at(flaw.pos[0])}: ${flaw.message}`)
+  const flaws = [...document.errors, ...document.warnings].slice(0, FLAWS_MAX)
+  if (flaws.length > 0) throw new BadConfig(flaws.map(({ pos, message }) => ({ ...at(pos[0]), message })))
   const meanings = meaningsOf(document, yaml, (alias, why) => {
-    throw new BadConfig(`${at(alias.range?.[0] ?? 0)}: ${why}`)
+    throw new BadConfig([{ ...at(alias.range?.[0] ?? 0), message: why }])
   })
   try {
     document.toJS({ maxAliasCount: BOUNDS.configAliasesMax })
@@ -114,7 +131,7 @@ type Reading = Pick<YamlOptions, 'isDecimal'> & {
   readonly schema: JsonSchema | undefined
   readonly source: Source
   texts(text: string, path: Path): string
-  refuse(fault: Fault): never
+  report(fault: Fault): void
 }
 
 function readNode(node: YamlNode, reading: Reading): unknown {
@@ -127,7 +144,7 @@ function readNode(node: YamlNode, reading: Reading): unknown {
     for (const pair of found.items as Pair[]) {
       const name = nameOf(pair, source.yaml)
       if (members.has(name))
-        reading.refuse({ path: [...path, name], kind: 'unknown', problem: 'is given twice; keys must be unique' })
+        reading.report({ path: [...path, name], kind: 'unknown', problem: 'is given twice; keys must be unique' })
       members.set(name, readNode(pair.value, inside(name)))
     }
     return Object.fromEntries(members)
@@ -143,11 +160,14 @@ function readNode(node: YamlNode, reading: Reading): unknown {
 function resolvePlaceholders(
   text: string,
   env: Readonly<Record<string, string | undefined>>,
-  refuse: (why: string) => never,
+  report: (why: string) => void,
 ): string {
   return text.replace(/\$\{([^{}]*)\}/g, (_, name: string) => {
-    if (!/^[A-Za-z_]\w*$/.test(name)) refuse('has a placeholder that names no variable')
-    return env[name] ?? refuse(`the environment variable ${name} is not set`)
+    const isName = /^[A-Za-z_]\w*$/.test(name)
+    const value = isName ? env[name] : undefined
+    if (value === undefined)
+      report(isName ? `the environment variable ${name} is not set` : 'has a placeholder that names no variable')
+    return value ?? ''
   })
 }
 

@@ -1,4 +1,4 @@
-// Validates a value by a TypeBox schema and describes the first fault: its path, its kind, and what is expected there.
+// Validates a value by a TypeBox schema and describes its faults: the path, the kind, and what is expected there.
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 
@@ -23,6 +23,15 @@ export function faultFinder(schema: TSchema, words: PatternWords): (value: unkno
   return value => {
     compiled ??= Compile(schema)
     return compiled.Check(value) ? undefined : describe(compiled.Errors(value), { schema, value, words })
+  }
+}
+
+// All faults that one check finds, at most eight; each path once.
+export function faultsFinder(schema: TSchema, words: PatternWords): (value: unknown) => readonly Fault[] {
+  let compiled: ReturnType<typeof Compile> | undefined
+  return value => {
+    compiled ??= Compile(schema)
+    return compiled.Check(value) ? [] : describeAll(compiled.Errors(value), { schema, value, words })
   }
 }
 
@@ -88,6 +97,18 @@ function describe(complaints: readonly Complaint[], { schema, value, words }: Ch
   if (isUnknownField(first)) return unknownField(path, schema)
   const below = path.reduce<JsonSchema | undefined>(schemaBelow, schema)
   return invalidField(path, below === undefined ? 'is not valid' : problemOf(below, valueAt(value, path), words))
+}
+
+// Without what only sums up others.
+function describeAll(complaints: readonly Complaint[], checked: Checked): readonly Fault[] {
+  const faults = complaints
+    .filter(({ keyword }) => keyword !== 'additionalProperties' && keyword !== 'anyOf')
+    .flatMap(complaint => {
+      if (complaint.keyword !== 'required') return [describe([complaint], checked)]
+      const path = pathOf(complaint.instancePath, checked.value)
+      return complaint.params.requiredProperties.map((name: string) => missingField(...path, name))
+    })
+  return [...new Map(faults.toReversed().map(fault => [JSON.stringify(fault.path), fault])).values()].toReversed()
 }
 
 function isUnknownField({ keyword, schemaPath }: Complaint): boolean {

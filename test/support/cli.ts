@@ -1,6 +1,6 @@
 // The command line as an operator uses it with a running gateway: the environment has the URL and the token, never an
 // argument.
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Gateway } from './gateway.ts'
 import { type ProcessResult, runProcess } from './gateway-process.ts'
 import type { Loose } from './http-call.ts'
@@ -18,6 +18,8 @@ export async function cli(gateway: Gateway, args: readonly string[], options: Cl
   const env = {
     TURNPIKE_URL: gateway.url,
     TURNPIKE_ADMIN_TOKEN: gateway.adminToken,
+    // Not the profiles of the person who runs the tests.
+    XDG_CONFIG_HOME: join(dirname(gateway.configFile), 'settings'),
     ...gateway.storeEnv,
     ...options.env,
   }

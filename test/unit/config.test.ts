@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { loadClientConfig, loadDataDir } from '../../src/config/command-env.ts'
+import { loadClientEnv, loadDataDir } from '../../src/config/command-env.ts'
 import { loadConfig } from '../../src/config/config.ts'
 
 const GOOD = `providers:
@@ -472,9 +472,86 @@ test('variables are parsed to their values', () => {
 })
 
 test("the CLI's client has a URL and a token, and no credentials in the URL", () => {
-  assert.deepEqual(loadClientConfig({}), { url: 'http://127.0.0.1:8080', adminToken: undefined, apiKey: undefined })
-  assert.equal(loadClientConfig({ TURNPIKE_URL: 'https://gw.example/' }).url, 'https://gw.example')
-  assert.throws(() => loadClientConfig({ TURNPIKE_URL: 'http://a:b@gw.example' }), { name: 'BadConfig' })
+  const unset = { url: undefined, adminToken: undefined, apiKey: undefined, profile: undefined }
+  assert.deepEqual(loadClientEnv({}), unset)
+  assert.equal(loadClientEnv({ TURNPIKE_URL: 'https://gw.example/' }).url, 'https://gw.example')
+  assert.throws(() => loadClientEnv({ TURNPIKE_URL: 'http://a:b@gw.example' }), { name: 'BadConfig' })
+})
+
+test('all mistakes of a file are reported at once, in the order of its lines', () => {
+  using place = openPlace(`providers:
+  - { id: a, kind: openai, base_url: "http://a", api_key: "\${NOT_SET}" }
+  - { id: b, kind: opnai, base_ur: "http://a" }
+models:
+  - id: m
+    context_length: many
+    context_length: 5
+    pricing: { prompt: x, completion: "0.1" }
+    targets: [{ provider: z, model: y }]
+  - id: n
+markup: abc
+explian: true
+drain_max: -1
+`)
+
+  assert.throws(
+    () => loadConfig({}, place.dir),
+    (error: Error & { problems?: readonly { line?: number; column?: number; file?: string; message: string }[] }) => {
+      const lines = error.problems?.map(({ line, message }) => `${line} ${message.split(':')[0]}`)
+      assert.deepEqual(lines, [
+        '2 providers[0].api_key',
+        '3 providers[1].kind',
+        '3 providers[1].base_ur',
+        '7 models[0].context_length',
+        '8 models[0].pricing.prompt',
+        '10 models[1].context_length',
+        '10 models[1].pricing',
+        '10 models[1].targets',
+        '11 markup',
+        '12 explian',
+        '13 drain_max',
+      ])
+      const [file] = error.problems?.map(problem => problem.file) ?? []
+      assert.equal(error.message.split('\n').length, 11)
+      return error.message.split('\n').every(line => line.startsWith(`${file}:`))
+    },
+  )
+})
+
+test('of a file whose shape is right, each entry has its first broken rule', () => {
+  const model = (id: string, provider: string) =>
+    `  - { id: ${id}, context_length: 5, max_output_tokens: 3, pricing: { prompt: "0", completion: "0" }, targets: [{ provider: ${provider}, model: x }] }`
+  using place = openPlace(`providers:
+  - { id: a, kind: openai, base_url: "http://a" }
+  - { id: a, kind: openai, base_url: "http://a" }
+models:
+${model('m', 'z')}
+${model('m', 'a')}
+trusted_proxies: [nowhere]
+`)
+
+  assert.throws(
+    () => loadConfig({}, place.dir),
+    (error: Error) => {
+      const keys = error.message.split('\n').map(line => /^.*?:(\d+):\d+: (\S+):/.exec(line)?.slice(1).join(' '))
+      assert.deepEqual(keys, [
+        '3 providers[1].id',
+        '5 models[0].targets[0].provider',
+        '6 models[1].id',
+        '7 trusted_proxies[0]',
+      ])
+      return true
+    },
+  )
+})
+
+test('a file with very many mistakes reports the first and how many more there are', () => {
+  using place = openPlace(`providers:\n${'  - { id: 5 }\n'.repeat(200)}`)
+
+  assert.throws(
+    () => loadConfig({}, place.dir),
+    (error: Error) => error.message.split('\n').length === 51 && /has \d+ more mistakes$/.test(error.message),
+  )
 })
 
 function openPlace(yaml?: string) {

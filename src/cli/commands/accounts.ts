@@ -3,55 +3,69 @@ import { randomUUID } from 'node:crypto'
 import { parseCredits } from '../../domain/credits.ts'
 import { callCommand, clientCommand, listCommand, pathOf } from '../call-command.ts'
 import { BadUsage, type Command, Failed, type Input, type Option } from '../command.ts'
-import { BUDGET_OPTION, ifMatch, readBudgets, showOne, something, VERSION_OPTION } from '../document.ts'
-import { type Client, type Json, openClient } from '../http-client.ts'
+import { BUDGET_OPTION, ifMatch, readBudgets, something, VERSION_OPTION } from '../document.ts'
+import type { Client, Json } from '../http-client.ts'
 import { printJson } from '../output.ts'
+import { showOne } from '../show.ts'
 
 const SETTINGS: Readonly<Record<string, Option>> = {
   ...BUDGET_OPTION,
   'low-balance': { value: 'CREDITS', about: 'raise an event when less is available, or "none"' },
 }
 
+const ACCOUNT = { takes: [1, 1], names: 'account' } as const
+const STATUS: Option = { value: 'STATUS', about: 'active or suspended', values: ['active', 'suspended'] }
+
 export const commands: Readonly<Record<string, Command>> = {
   list: listCommand(
-    { usage: 'accounts list [options]', about: 'Lists accounts with their balances, newest first.' },
+    {
+      usage: 'accounts list [options]',
+      about: 'Lists accounts with their available credits, newest first.',
+      examples: ['turnpike accounts list --search acme', 'turnpike accounts list -o csv > accounts.csv'],
+    },
     {
       path: () => '/accounts',
-      columns: ['id', 'name', 'state', 'balance', 'created_at'],
-      filters: {
-        status: { value: 'STATUS', about: 'active or suspended' },
-        search: { value: 'TEXT', about: 'part of the name or ID', query: 'q' },
-      },
+      columns: ['id', 'name', 'state', 'available', 'spent_this_month', 'created_at'],
+      extra: ['status', 'held', 'owed', 'spent', 'low_balance', 'version'],
+      first: ['id', 'name', 'available', 'spent_this_month', 'state', 'created_at'],
+      derive: ({ balance }) => balance as Json,
+      filters: { status: STATUS, search: { value: 'TEXT', about: 'part of the name or ID', query: 'q' } },
     },
   ),
-  show: callCommand({ usage: 'accounts show ID', about: 'Shows one account.', takes: [1, 1] }, input => ({
-    method: 'GET',
-    path: pathOf('accounts', input),
-  })),
+  show: callCommand(
+    {
+      usage: 'accounts show ACCOUNT',
+      about: 'Shows one account, by its ID or name.',
+      examples: ['turnpike accounts show acme'],
+      ...ACCOUNT,
+    },
+    input => ({ method: 'GET', path: pathOf('accounts', input) }),
+  ),
   create: clientCommand(
     {
       usage: 'accounts create NAME [options]',
       about: 'Creates an account, and with --credits and --key also its first credits and its first key.',
+      examples: ['turnpike accounts create acme --credits 100 --key production'],
       options: {
         credits: { value: 'CREDITS', about: 'credits to add' },
         key: { value: 'NAME', about: 'create a key of this name; its secret is shown only once' },
         ...SETTINGS,
       },
       takes: [1, 1],
+      check: checkCreate,
     },
     create,
   ),
   update: callCommand(
     {
-      usage: 'accounts update ID [options]',
+      usage: 'accounts update ACCOUNT [options]',
       about: 'Changes the given fields only. Takes effect with the next request.',
-      options: {
-        name: { value: 'NAME', about: 'new name' },
-        status: { value: 'STATUS', about: 'active or suspended' },
-        ...SETTINGS,
-        ...VERSION_OPTION,
-      },
-      takes: [1, 1],
+      examples: [
+        'turnpike accounts update acme --budget month=500',
+        'turnpike accounts update acme --status suspended',
+      ],
+      options: { name: { value: 'NAME', about: 'new name' }, status: STATUS, ...SETTINGS, ...VERSION_OPTION },
+      ...ACCOUNT,
     },
     input => ({
       method: 'PATCH',
@@ -62,13 +76,16 @@ export const commands: Readonly<Record<string, Command>> = {
   ),
   ledger: listCommand(
     {
-      usage: 'accounts ledger ID [options]',
+      usage: 'accounts ledger ACCOUNT [options]',
       about: 'Lists the ledger of an account: top-ups, adjustments, charges by day and corrections, newest first.',
-      takes: [1, 1],
+      examples: ['turnpike accounts ledger acme --limit 20'],
+      ...ACCOUNT,
     },
     {
       path: input => pathOf('accounts', input, '/ledger'),
       columns: ['id', 'kind', 'amount', 'requests', 'request_id', 'note', 'created_at'],
+      extra: ['account_id', 'from', 'to'],
+      first: ['created_at', 'kind', 'amount', 'id', 'requests', 'note', 'request_id'],
     },
   ),
 }
@@ -78,12 +95,16 @@ function settings(input: Input): Json {
   return { budgets: readBudgets(input), low_balance: low === 'none' ? null : low }
 }
 
-// Up to three calls. What fails after the first says which account exists, and how to go on.
-async function create(input: Input): Promise<number> {
-  const [credits, key] = [input.text('credits'), input.text('key')]
+function checkCreate(input: Input): void {
+  const credits = input.text('credits')
   if (credits !== undefined && (parseCredits(credits) ?? 0n) <= 0n)
     throw new BadUsage('--credits must be a positive decimal number such as 10 or 0.25')
-  const client = await openClient(input)
+  settings(input)
+}
+
+// Up to three calls. What fails after the first says which account exists, and how to go on.
+async function create(input: Input, client: Client): Promise<number> {
+  const [credits, key] = [input.text('credits'), input.text('key')]
   const account = await client.call('POST', '/accounts', { name: input.args[0] ?? '', ...settings(input) })
   const id = String(account.id)
   const entry = credits === undefined ? undefined : await addCredits(client, id, credits)

@@ -19,6 +19,11 @@ export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'audit [FILE] [--idle] [--log FILE]',
     about: 'Checks every billing invariant; safe while the gateway is running.\nExits with 1 if one is violated.',
+    examples: [
+      'turnpike audit',
+      'turnpike audit backup.db',
+      'turnpike audit --idle --log gateway.log --log older.log.gz',
+    ],
     options: {
       idle: { about: 'also require that no row is open and nothing is held' },
       log: { value: 'FILE', multiple: true, about: 'compare the costs in this log with the usage rows; repeatable' },

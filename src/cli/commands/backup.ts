@@ -12,6 +12,7 @@ export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'backup FILE',
     about: 'Copies the SQLite database to FILE, which must not exist. Safe while the gateway is running.',
+    examples: ['turnpike backup /backups/turnpike.db'],
     more: 'The copy contains hashed secrets and encrypted credentials. It does not contain the encryption key; back up encryption.key separately.',
     takes: [1, 1],
     async run(input) {

@@ -1,12 +1,14 @@
 // `turnpike chat`: a streaming chat in the terminal, with the cost of each response.
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
-import { loadClientConfig } from '../../config/command-env.ts'
+import { loadClientEnv } from '../../config/command-env.ts'
 import { sseReader } from '../../lib/sse.ts'
-import { allOfStdin, BadUsage, type Command, Failed, type Input } from '../command.ts'
+import { BadUsage, type Command, Failed, type Input } from '../command.ts'
+import { type Connection, connect, URL_OPTIONS } from '../connection.ts'
 import { readCount } from '../document.ts'
 import { CLIENT_HELP, callWithKey, type Json } from '../http-client.ts'
 import { printJson } from '../output.ts'
+import { allOfStdin } from '../stdin.ts'
 
 const STDIN_CHARS_MAX = 4_000_000
 
@@ -14,6 +16,8 @@ export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'chat [MODEL] [options]',
     about: 'Chats with a model (default: the first active one). Press Ctrl-D to quit.',
+    examples: ['turnpike chat', 'turnpike chat gpt-4o --message "Say hello"', 'cat notes.txt | turnpike chat gpt-4o'],
+    commonOptions: URL_OPTIONS,
     options: {
       message: { value: 'TEXT', about: 'send one message, print the response and exit (default: read stdin)' },
       system: { value: 'TEXT', about: 'system prompt' },
@@ -28,9 +32,11 @@ export const commands: Readonly<Record<string, Command>> = {
 
 async function chat(input: Input): Promise<number> {
   const { key, message } = await readKeyAndMessage(input)
+  const connection = await connect(input)
   const options: ChatOptions = {
     key,
-    model: input.args[0] ?? (await firstModel(key)),
+    connection,
+    model: input.args[0] ?? (await firstModel(connection, key)),
     maxTokens: readCount(input, 'max-tokens'),
     onText: input.json ? () => {} : text => void process.stdout.write(text),
   }
@@ -76,7 +82,7 @@ async function readKeyAndMessage(input: Input): Promise<{ key: string; message: 
   const reads = input.flag('key-stdin') || (!isInteractive && input.text('message') === undefined)
   const text = reads ? await allOfStdin(STDIN_CHARS_MAX) : ''
   const [first = '', ...rest] = input.flag('key-stdin') ? text.split('\n') : ['', text]
-  const key = input.flag('key-stdin') ? first.trim() : loadClientConfig().apiKey
+  const key = input.flag('key-stdin') ? first.trim() : loadClientEnv().apiKey
   if (key === undefined || key === '')
     throw new BadUsage('set TURNPIKE_API_KEY, or pass the key on stdin with --key-stdin')
   const message = input.text('message') ?? (isInteractive ? undefined : rest.join('\n').trim())
@@ -96,6 +102,7 @@ function printReceipt({ usage, cost, provider, request_id: id }: Reply): void {
 type Turn = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }
 
 type ChatOptions = {
+  readonly connection: Connection
   readonly key: string
   readonly model: string
   readonly maxTokens: number | undefined
@@ -125,7 +132,10 @@ type Chunk = {
   readonly error?: { readonly message?: string }
 }
 
-async function sendChat(messages: readonly Turn[], { key, model, maxTokens, onText }: ChatOptions): Promise<Reply> {
+async function sendChat(
+  messages: readonly Turn[],
+  { connection, key, model, maxTokens, onText }: ChatOptions,
+): Promise<Reply> {
   let reply = { ...NOTHING, model }
   const reader = sseReader(
     data => {
@@ -147,7 +157,7 @@ async function sendChat(messages: readonly Turn[], { key, model, maxTokens, onTe
   )
 
   const body = { model, messages, stream: true, stream_options: { include_usage: true }, max_tokens: maxTokens }
-  for await (const piece of callWithKey('/chat/completions', key, body)) {
+  for await (const piece of callWithKey(connection, '/chat/completions', key, body)) {
     if (piece instanceof Headers) reply = { ...reply, ...fromHeaders(piece) }
     else reader.push(piece)
   }
@@ -171,9 +181,9 @@ function fromHeaders(headers: Headers): Pick<Reply, 'provider' | 'request_id'> {
   return { provider: name === '' ? null : headers.get(name), request_id: headers.get('x-request-id') ?? '' }
 }
 
-async function firstModel(key: string): Promise<string> {
+async function firstModel(connection: Connection, key: string): Promise<string> {
   const pieces: Uint8Array[] = []
-  for await (const piece of callWithKey('/models', key)) if (!(piece instanceof Headers)) pieces.push(piece)
+  for await (const piece of callWithKey(connection, '/models', key)) if (!(piece instanceof Headers)) pieces.push(piece)
   const { data } = JSON.parse(Buffer.concat(pieces).toString('utf8')) as { readonly data: readonly Json[] }
   const first = data[0]?.id
   if (typeof first !== 'string') throw new Failed('no active model')

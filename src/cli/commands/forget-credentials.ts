@@ -8,15 +8,18 @@ import { forgetInFile, forgetOnPostgres, GatewaysRun } from '../../store/forget-
 import { DATABASE_FILE, lockDataDir } from '../../store/sqlite/lock.ts'
 import { BadUsage, type Command, Failed } from '../command.ts'
 import { printFields, printJson } from '../output.ts'
+import { confirm, isInteractive } from '../prompt.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'forget-credentials --yes',
     about: 'Deletes all stored provider credentials. Use it if the encryption key is lost.',
-    options: { yes: { about: 'confirm; deleted credentials cannot be recovered' } },
+    examples: ['turnpike forget-credentials --yes'],
+    options: { yes: { short: 'y', about: 'confirm; deleted credentials cannot be recovered' } },
     more: 'Uses the database at DATABASE_URL, otherwise TURNPIKE_DATA_DIR. Stop the gateway first, and add the credentials again afterwards.',
     async run(input) {
-      if (!input.flag('yes')) throw new BadUsage('this cannot be undone; pass --yes to confirm')
+      if (!input.flag('yes') && !isInteractive()) throw new BadUsage('this cannot be undone; pass --yes to confirm')
+      await confirm('Delete all stored provider credentials? This cannot be undone.', input)
       const url = loadDatabaseUrl()
       const forgotten = url === undefined ? await forgetHere(loadDataDir()) : await forgetShared(url)
       if (input.json) printJson({ ok: true, forgotten })

@@ -6,7 +6,12 @@ import { BUDGET_OPTION, ifMatch, readBudgets, readCount, readTag, something, VER
 import type { Json } from '../http-client.ts'
 
 const LIMITS: Readonly<Record<string, Option>> = {
-  scope: { value: 'SCOPE', multiple: true, about: 'chat.completions, embeddings or models.read; repeatable' },
+  scope: {
+    value: 'SCOPE',
+    multiple: true,
+    about: 'chat.completions, embeddings or models.read; repeatable',
+    values: ['chat.completions', 'embeddings', 'models.read'],
+  },
   'allow-ip': {
     value: 'RANGE',
     multiple: true,
@@ -29,25 +34,26 @@ const LIMITS: Readonly<Record<string, Option>> = {
   },
 }
 
-const COLUMNS = [
-  'id',
-  'name',
-  'label',
-  'state',
-  'account_id',
-  'spent_this_month',
-  'rpm_limit',
-  'daily_limit',
-  'credit_limit',
-  'last_used_at',
-]
+const KEY = { takes: [1, 1], names: 'key' } as const
+const STATUS: Option = {
+  value: 'STATUS',
+  about: 'active, revoked or expired',
+  values: ['active', 'revoked', 'expired'],
+}
 
 export const commands: Readonly<Record<string, Command>> = {
   create: callCommand(
     {
       usage: 'keys create NAME [options]',
       about: 'Creates a key and prints its secret, which is shown only once.',
-      options: { account: { value: 'ID', about: 'account to charge (default: the default account)' }, ...LIMITS },
+      examples: [
+        'turnpike keys create production --account acme --budget month=25',
+        'turnpike keys create ci --model "gpt-4o*" --rpm 60 --expires 30d',
+      ],
+      options: {
+        account: { value: 'ACCOUNT', about: 'account to charge (default: the default account)', names: 'account' },
+        ...LIMITS,
+      },
       takes: [1, 1],
     },
     input => ({
@@ -57,27 +63,48 @@ export const commands: Readonly<Record<string, Command>> = {
     }),
   ),
   list: listCommand(
-    { usage: 'keys list [options]', about: 'Lists keys, newest first.' },
+    {
+      usage: 'keys list [options]',
+      about: 'Lists keys, newest first.',
+      examples: [
+        'turnpike keys list --account acme --status active',
+        'turnpike keys list --columns name,state,spent_this_month,last_used_at',
+      ],
+    },
     {
       path: () => '/keys',
-      columns: COLUMNS,
+      columns: [
+        ...['id', 'name', 'label', 'state', 'account_id', 'spent_this_month'],
+        ...['rpm_limit', 'daily_limit', 'credit_limit', 'last_used_at'],
+      ],
+      extra: [
+        ...['status', 'spent', 'max_concurrent', 'scopes', 'allowed_models', 'ip_allowlist', 'tags'],
+        ...['created_at', 'expires_at', 'revoked_at', 'version'],
+      ],
+      first: ['id', 'name', 'state', 'spent_this_month', 'last_used_at', 'label', 'credit_limit', 'account_id'],
       filters: {
-        status: { value: 'STATUS', about: 'active, revoked or expired' },
-        account: { value: 'ID', about: 'only keys of this account', query: 'account_id' },
+        status: STATUS,
+        account: { value: 'ACCOUNT', about: 'only keys of this account', query: 'account_id', names: 'account' },
         search: { value: 'TEXT', about: 'part of the name, ID or last four characters', query: 'q' },
       },
     },
   ),
-  show: callCommand({ usage: 'keys show ID', about: 'Shows one key.', takes: [1, 1] }, input => ({
-    method: 'GET',
-    path: pathOf('keys', input),
-  })),
+  show: callCommand(
+    {
+      usage: 'keys show KEY',
+      about: 'Shows one key, by its ID, its name or the last four characters of its secret.',
+      examples: ['turnpike keys show production'],
+      ...KEY,
+    },
+    input => ({ method: 'GET', path: pathOf('keys', input) }),
+  ),
   update: callCommand(
     {
-      usage: 'keys update ID [options]',
+      usage: 'keys update KEY [options]',
       about: 'Changes the given fields only. Takes effect with the next request.',
+      examples: ['turnpike keys update production --rpm 600 --budget month=50'],
       options: { name: { value: 'NAME', about: 'new name' }, ...LIMITS, ...VERSION_OPTION },
-      takes: [1, 1],
+      ...KEY,
     },
     input => ({
       method: 'PATCH',
@@ -88,35 +115,41 @@ export const commands: Readonly<Record<string, Command>> = {
   ),
   rotate: callCommand(
     {
-      usage: 'keys rotate ID',
+      usage: 'keys rotate KEY',
       about: 'Creates a new secret and prints it once. The old secret keeps working for 60 minutes.',
-      takes: [1, 1],
+      examples: ['turnpike keys rotate production'],
+      ...KEY,
     },
     input => ({ method: 'POST', path: pathOf('keys', input, '/rotate'), body: {} }),
   ),
   'end-grace': callCommand(
     {
-      usage: 'keys end-grace ID [options]',
+      usage: 'keys end-grace KEY [options]',
       about: 'Ends the grace period of old secrets immediately.',
+      examples: ['turnpike keys end-grace production', 'turnpike keys end-grace production --last4 x7Qa'],
       options: { last4: { value: 'XXXX', about: 'only the secret that ends in these four characters' } },
-      takes: [1, 1],
+      confirms: 'End the old secrets of the key',
+      ...KEY,
     },
     input => ({ method: 'POST', path: pathOf('keys', input, '/end-grace'), body: { last4: input.text('last4') } }),
   ),
   'reset-day': callCommand(
     {
-      usage: 'keys reset-day ID',
+      usage: 'keys reset-day KEY',
       about: 'Resets the daily request count of a key to zero.',
-      takes: [1, 1],
+      examples: ['turnpike keys reset-day production'],
+      ...KEY,
     },
     input => ({ method: 'POST', path: pathOf('keys', input, '/reset-day'), body: {} }),
   ),
   revoke: callCommand(
     {
-      usage: 'keys revoke ID [options]',
+      usage: 'keys revoke KEY [options]',
       about: 'Revokes a key permanently. Requests that have already started can finish.',
+      examples: ['turnpike keys revoke production', 'turnpike keys revoke x7Qa --abort-streams'],
       options: { 'abort-streams': { about: 'abort running requests within a second' } },
-      takes: [1, 1],
+      confirms: 'Revoke the key',
+      ...KEY,
     },
     input => ({
       method: 'POST',

@@ -8,9 +8,10 @@ import { loadDatabaseUrl } from '../../config/command-env.ts'
 import { lockDataDir } from '../../store/sqlite/lock.ts'
 import { removeMarker } from '../../store/transfer/marker.ts'
 import { type Transferred, transferStore } from '../../store/transfer/transfer.ts'
-import { BadUsage, type Command, Failed, type Input, lineFromStdin } from '../command.ts'
+import { BadUsage, type Command, Failed, type Input } from '../command.ts'
 import { printFields, printJson } from '../output.ts'
 import { openProgress } from '../progress.ts'
+import { lineFromStdin } from '../stdin.ts'
 
 const URL_CHARS_MAX = 4096
 const RETRY_MS = 1000
@@ -20,6 +21,7 @@ export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'migrate --from sqlite:DIR [--to postgres://…] [--wait]',
     about: 'Migrates an installation from SQLite to an empty Postgres database. If interrupted, run it again.',
+    examples: ['DATABASE_URL=postgres://… turnpike migrate --from sqlite:./data --wait'],
     options: {
       from: { value: 'sqlite:DIR', about: 'data directory to migrate' },
       to: { value: 'URL', about: 'target, without a password (default: DATABASE_URL)' },

@@ -1,14 +1,15 @@
 // `turnpike models …`: models, their prices and targets, and the import of list prices.
 import { callCommand, clientCommand, entryCommands, listCommand } from '../call-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'
-import { cell, readCount, readDocument, SET_OPTIONS } from '../document.ts'
-import { type Json, openClient } from '../http-client.ts'
+import { readCount, readDocument, SET_OPTIONS } from '../document.ts'
+import type { Client, Json } from '../http-client.ts'
 import { printJson, printTable } from '../output.ts'
+import { cell, perMillion, priceText } from '../show.ts'
 
 const FIELDS: Readonly<Record<string, Option>> = {
   context: { value: 'N', about: 'context length in tokens' },
   'max-output': { value: 'N', about: 'maximum number of output tokens' },
-  type: { value: 'TYPE', about: 'chat (default) or embedding' },
+  type: { value: 'TYPE', about: 'chat (default) or embedding', values: ['chat', 'embedding'] },
   dimensions: { value: 'N', about: 'size of the vectors of an embedding model' },
   prompt: { value: 'USD', about: 'US dollars per prompt token, such as 0.0000025' },
   completion: { value: 'USD', about: 'US dollars per completion token; not for an embedding model' },
@@ -19,17 +20,46 @@ const FIELDS: Readonly<Record<string, Option>> = {
   },
   alias: { value: 'NAME', multiple: true, about: 'alternative ID, * matches any characters; repeatable' },
 }
-const LISTED = ['id', 'status', 'provisioned', 'context_length', 'pricing', 'targets']
 
 export const commands: Readonly<Record<string, Command>> = {
   list: listCommand(
-    { usage: 'models list [options]', about: 'Lists models by ID, with prices in credits per token.' },
-    { path: () => '/models', columns: LISTED },
+    {
+      usage: 'models list [options]',
+      about: 'Lists models by ID, with prices in credits per million tokens.',
+      examples: ['turnpike models list', 'turnpike models list --columns id,prompt_per_million,targets'],
+    },
+    {
+      path: () => '/models',
+      columns: [
+        'id',
+        'status',
+        'provisioned',
+        'context_length',
+        'prompt_per_million',
+        'completion_per_million',
+        'targets',
+      ],
+      extra: ['type', 'aliases', 'max_output_tokens', 'strategy', 'tiers', 'version', 'created_at'],
+      first: [
+        'id',
+        'prompt_per_million',
+        'completion_per_million',
+        'status',
+        'targets',
+        'context_length',
+        'provisioned',
+      ],
+      derive,
+    },
   ),
   create: callCommand(
     {
       usage: 'models create ID [options]',
       about: 'Adds a model. Prices are in US dollars; the factors of the configuration file convert them to credits.',
+      examples: [
+        'turnpike models create gpt-4o --context 128000 --target openai:gpt-4o',
+        'turnpike models create m --prompt 0.000001 --completion 0.000004 --target p:m',
+      ],
       options: { ...FIELDS, ...SET_OPTIONS },
       takes: [1, 1],
     },
@@ -37,10 +67,11 @@ export const commands: Readonly<Record<string, Command>> = {
   ),
   ...entryCommands({
     collection: 'models',
+    noun: 'model',
     about: {
-      show: 'Shows one model.',
-      update: 'Changes the given fields only.',
-      delete: 'Deletes a model. Its usage records and price history are kept.',
+      show: ['Shows one model.', 'turnpike models show gpt-4o'],
+      update: ['Changes the given fields only.', 'turnpike models update gpt-4o --alias "gpt-4o-2024*"'],
+      delete: ['Deletes a model. Its usage records and price history are kept.', 'turnpike models delete gpt-4o'],
     },
     options: FIELDS,
     fields,
@@ -48,7 +79,9 @@ export const commands: Readonly<Record<string, Command>> = {
   import: clientCommand(
     {
       usage: 'models import VENDOR [options]',
-      about: 'Compares the bundled price list of a vendor, such as openai, with the catalog; --apply imports it.',
+      about:
+        'Compares the bundled price list of a vendor, such as openai, with the catalog; --apply imports it. Prices are in credits per million tokens.',
+      examples: ['turnpike models import openai', 'turnpike models import openai --match "gpt-*" --markup 1.2 --apply'],
       options: {
         apply: { about: 'save the changes (default: only show them)' },
         provider: { value: 'ID', about: 'provider that serves the models (default: VENDOR)' },
@@ -61,6 +94,7 @@ export const commands: Readonly<Record<string, Command>> = {
         costs: {
           value: 'HOW',
           about: 'list prices as costs of targets: fill where none is stated (default), replace or keep',
+          values: ['fill', 'replace', 'keep'],
         },
         all: { about: 'also show unchanged and skipped models' },
       },
@@ -70,7 +104,7 @@ export const commands: Readonly<Record<string, Command>> = {
   ),
 }
 
-async function importModels(input: Input): Promise<number> {
+async function importModels(input: Input, client: Client): Promise<number> {
   const order = readDocument(input, {
     list: input.args[0],
     provider: input.text('provider'),
@@ -83,7 +117,7 @@ async function importModels(input: Input): Promise<number> {
     costs: input.text('costs'),
     dry_run: !input.flag('apply'),
   })
-  const answer = await (await openClient(input)).call('POST', '/models/import', order)
+  const answer = await client.call('POST', '/models/import', order)
   if (input.json) {
     printJson(answer)
     return 0
@@ -94,13 +128,29 @@ async function importModels(input: Input): Promise<number> {
     ['change', 'model', 'before', 'after', 'cost', 'notes'],
     shown.map(({ change, model, before, after, cost_before, cost_after, notes }) => {
       const isSame = JSON.stringify(cost_before) === JSON.stringify(cost_after)
-      return [change, model, before, after, isSame ? null : cost_after, notes].map(cell)
+      return [change, model, priceText(before), priceText(after), isSame ? null : priceText(cost_after), notes].map(
+        cell,
+      )
     }),
   )
   const count = (change: string) => all.filter(each => each.change === change).length
   const counts = ['new', 'changed', 'same', 'skipped'].map(change => `${count(change)} ${change}`).join(', ')
   process.stderr.write(`${counts}${answer.dry_run === true ? '; nothing was saved, pass --apply to save' : ''}\n`)
   return 0
+}
+
+// Prices per million tokens, and targets as they are written in options.
+function derive({ pricing, targets }: Json): Json {
+  const { prompt, completion, tiers } = pricing as Json
+  const tierList = (tiers ?? []) as readonly Json[]
+  return {
+    prompt_per_million: perMillion(prompt),
+    completion_per_million: perMillion(completion),
+    tiers: tierList.map(
+      tier => `above ${tier.above_prompt_tokens}: ${perMillion(tier.prompt)}/${perMillion(tier.completion)}`,
+    ),
+    targets: (targets as readonly Json[]).map(({ provider, model }) => `${provider}:${model}`),
+  }
 }
 
 function fields(input: Input): Json {

@@ -2,28 +2,39 @@
 import { callCommand, clientCommand, entryCommands, listCommand, pathOf } from '../call-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'
 import { ifMatch, readDocument, readSecret, SECRET_OPTIONS, SET_OPTIONS, VERSION_OPTION } from '../document.ts'
-import { type Json, openClient } from '../http-client.ts'
-import { printJson, printTable } from '../output.ts'
+import type { Json } from '../http-client.ts'
+import { printJson } from '../output.ts'
+import { showRows } from '../show.ts'
 
 const FIELDS: Readonly<Record<string, Option>> = {
   kind: { value: 'KIND', about: 'API type, such as openai' },
   preset: { value: 'NAME', about: 'preset of a known vendor, such as groq' },
   'base-url': { value: 'URL', about: 'base URL of the API' },
 }
-const LISTED = ['id', 'kind', 'base_url', 'status', 'provisioned', 'credentials']
 
 export const commands: Readonly<Record<string, Command>> = {
   list: listCommand(
     {
       usage: 'providers list [options]',
       about: 'Lists providers by ID. Provisioned entries come from the configuration file and are read-only.',
+      examples: ['turnpike providers list'],
     },
-    { path: () => '/providers', columns: LISTED },
+    {
+      path: () => '/providers',
+      columns: ['id', 'kind', 'base_url', 'status', 'provisioned', 'credentials'],
+      extra: ['api', 'proxy', 'version', 'created_at'],
+      first: ['id', 'status', 'kind', 'credentials', 'base_url', 'provisioned'],
+      derive: ({ credentials }) => ({ credentials: counted(credentials as readonly Json[]) }),
+    },
   ),
   create: callCommand(
     {
       usage: 'providers create ID --kind KIND [options]',
       about: 'Adds a provider. Its API key is read from an environment variable or stdin and is never shown again.',
+      examples: [
+        'turnpike providers create groq --preset groq --api-key-env GROQ_API_KEY',
+        'turnpike providers create local --kind openai --base-url http://10.0.0.5/v1',
+      ],
       options: { ...FIELDS, ...SECRET_OPTIONS, ...SET_OPTIONS },
       takes: [1, 1],
     },
@@ -35,10 +46,20 @@ export const commands: Readonly<Record<string, Command>> = {
   ),
   ...entryCommands({
     collection: 'providers',
+    noun: 'provider',
     about: {
-      show: 'Shows one provider, with the IDs and last four characters of its credentials.',
-      update: 'Changes the given fields only. Changing the kind or base URL deletes the stored credentials.',
-      delete: 'Deletes a provider and its credentials. Fails if a model uses the provider.',
+      show: [
+        'Shows one provider, with the IDs and last four characters of its credentials.',
+        'turnpike providers show groq',
+      ],
+      update: [
+        'Changes the given fields only. Changing the kind or base URL deletes the stored credentials.',
+        'turnpike providers update groq --status inactive',
+      ],
+      delete: [
+        'Deletes a provider and its credentials. Fails if a model uses the provider.',
+        'turnpike providers delete groq',
+      ],
     },
     options: FIELDS,
     fields,
@@ -47,6 +68,7 @@ export const commands: Readonly<Record<string, Command>> = {
     {
       usage: 'providers add-credential ID (--api-key-env NAME | --api-key-stdin) [options]',
       about: 'Adds a credential. It is stored encrypted and never shown again.',
+      examples: ['turnpike providers add-credential groq --api-key-env GROQ_API_KEY_2'],
       options: { ...SECRET_OPTIONS, ...VERSION_OPTION },
       takes: [1, 1],
     },
@@ -61,6 +83,8 @@ export const commands: Readonly<Record<string, Command>> = {
     {
       usage: 'providers remove-credential ID CREDENTIAL',
       about: 'Removes a credential by its ID (see "turnpike providers show").',
+      examples: ['turnpike providers remove-credential groq cred_01a1e4de571a'],
+      confirms: 'Remove the credential of the provider',
       takes: [2, 2],
     },
     input => ({
@@ -72,12 +96,14 @@ export const commands: Readonly<Record<string, Command>> = {
     {
       usage: 'providers health ID',
       about: 'Shows the health of the targets of a provider: state, success rate and time to first byte.',
+      examples: ['turnpike providers health openai'],
       takes: [1, 1],
+      hasRows: true,
     },
-    async input => {
-      const health = await (await openClient(input)).call('GET', pathOf('providers', input, '/health'))
+    async (input, client) => {
+      const health = await client.call('GET', pathOf('providers', input, '/health'))
       if (input.json) printJson(health)
-      else showHealth(health)
+      else showRows(health.targets as readonly Json[], { columns: HEALTH, id: 'model' }, input)
       return 0
     },
   ),
@@ -89,9 +115,9 @@ function fields(input: Input): Json {
 
 const HEALTH = ['model', 'state', 'success_rate', 'first_byte_ms', 'in_flight', 'requests', 'failures', 'open_until']
 
-function showHealth({ targets }: Json): void {
-  const rows = (targets as readonly Readonly<Record<string, string | number | null>>[]).map(target =>
-    HEALTH.map(name => target[name]),
-  )
-  printTable(HEALTH, rows)
+// `2`, or `2 (1 rejected)`.
+function counted(credentials: readonly Json[]): string {
+  const odd = credentials.filter(({ state }) => state !== 'active')
+  const states = [...Map.groupBy(odd, ({ state }) => String(state))].map(([state, some]) => `${some.length} ${state}`)
+  return `${credentials.length}${states.length === 0 ? '' : ` (${states.join(', ')})`}`
 }

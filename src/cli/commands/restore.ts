@@ -9,12 +9,15 @@ import { auditDatabase } from '../../store/audit/audit.ts'
 import { DATABASE_FILE, LOCK_FILE, lockDataDir } from '../../store/sqlite/lock.ts'
 import { type Command, Failed } from '../command.ts'
 import { printFields, printJson } from '../output.ts'
+import { confirm, YES_OPTION } from '../prompt.ts'
 import { copyDatabase } from './backup.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {
-    usage: 'restore FILE',
+    usage: 'restore FILE [options]',
     about: 'Restores a backup into TURNPIKE_DATA_DIR, which must be empty. Checks the backup before changing anything.',
+    examples: ['turnpike restore /backups/turnpike.db'],
+    options: YES_OPTION,
     takes: [1, 1],
     async run(input) {
       const source = resolve(input.args[0] ?? '')
@@ -23,6 +26,7 @@ export const commands: Readonly<Record<string, Command>> = {
       const existing = existsSync(dir) ? readdirSync(dir).filter(name => name !== LOCK_FILE) : []
       if (existing.length > 0)
         throw new Failed(`${dir} is not empty (${existing.slice(0, 3).join(', ')}); nothing was changed`)
+      await confirm(`Restore ${source} into ${dir}?`, input)
       const lock = lockDataDir(dir)
       if (lock === 'taken') throw new Failed(`a gateway is running in ${dir}`)
       try {

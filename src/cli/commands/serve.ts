@@ -7,6 +7,7 @@ export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'serve',
     about: 'Starts the gateway. SIGTERM drains it and exits; send SIGTERM again to stop immediately.',
+    examples: ['turnpike serve', 'TURNPIKE_PORT=9000 turnpike serve'],
     more: 'Configure with TURNPIKE_* variables and turnpike.yaml; check with "turnpike config check".',
     withoutJson: true,
     async run() {

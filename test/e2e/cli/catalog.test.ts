@@ -71,7 +71,7 @@ test('the CLI creates, changes and deletes a provider and its model', async () =
   assert.deepEqual([stale.code, removed.code, off.code, listed.code, held.code], [1, 0, 0, 0, 1])
   assert.match(stale.stderr, /has changed since it was read/)
   assert.match(held.stderr, /own\/m/)
-  assert.match(listed.stdout, /own\/m\tactive\tfalse\t1000\tprompt=0\.000001 completion=0\.000002 /)
+  assert.match(listed.stdout, /own\/m\tactive\tfalse\t1000\t1\t2\town:m1\n/)
   assert.equal((await gateway.chat({ model: 'mine' })).status, 404)
 
   for (const id of ['own/m', 'own/e']) assert.equal((await run('models', 'delete', id)).code, 0)
@@ -90,7 +90,7 @@ test('prices are shown first and imported with --apply', async () => {
   const again = await run(...order, '--all')
 
   assert.deepEqual([shown.code, before.code, done.code, after.code, again.code], [0, 1, 0, 0, 0])
-  assert.match(shown.stdout, /new\topenai\/gpt-4o-mini\t-\tprompt=0\.00000018 /)
+  assert.match(shown.stdout, /new\topenai\/gpt-4o-mini\t-\tprompt 0\.18, completion 0\.72/)
   assert.match(shown.stderr, /1 new, 0 changed, 0 same.*nothing was saved/)
   assert.deepEqual(after.json.pricing?.completion, '0.00000072')
   assert.match(again.stdout, /same\topenai\/gpt-4o-mini/)

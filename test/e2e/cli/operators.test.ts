@@ -26,8 +26,11 @@ test('the CLI creates, changes and closes an account', async () => {
   assert.equal(made.code, 0, made.stderr)
   assert.deepEqual([suspended.json.status, suspended.json.version], ['suspended', 2])
   assert.deepEqual([stale.code, /has changed since it was read/.test(stale.stderr)], [1, true])
-  assert.match(shown.stdout, /^balance\tavailable=10\.5 held=0 spent=0 owed=0$/m)
-  assert.match(listed.stdout, new RegExp(`^id\tname\tstate\tbalance\tcreated_at\n${id}\t=cmd "x"\tsuspended\t`))
+  assert.match(shown.stdout, /^balance\.available\t10\.5\nbalance\.held\t0\n/m)
+  assert.match(
+    listed.stdout,
+    new RegExp(`^id\tname\tstate\tavailable\tspent_this_month\tcreated_at\n${id}\t=cmd "x"\tsuspended\t10.5\t0\t`),
+  )
   assert.match(ledger.stdout, /\ttopup\t10\.5\t-\t-\tfirst\t/)
 })
 
@@ -70,7 +73,7 @@ test('operator tokens work until they are revoked, and sessions can be listed an
   assert.equal(promoted.json.role, 'admin')
   const login = await httpCall(`${gateway.url}/admin/v1/session`, { method: 'POST', body: { token } })
   const sessions = await run('sessions', 'list')
-  assert.match(sessions.stdout, new RegExp(`${login.body.id}\tid=${id} name=cli-alice role=admin\t127\\.0\\.0\\.1`))
+  assert.match(sessions.stdout, new RegExp(`${login.body.id}\tcli-alice\t127\\.0\\.0\\.1`))
   const ended = await run('sessions', 'end', String(login.body.id), '--json')
   const again = await run('sessions', 'end', String(login.body.id))
   assert.deepEqual([ended.code, ended.json.ok, again.code], [0, true, 1])
@@ -134,7 +137,8 @@ test('usage is listed by filter and exported to stdout or a file', async () => {
   )
   assert.deepEqual([filed.code, filed.stdout, filed.stderr], [0, '', ''])
   assert.equal(readFileSync(join(folder, 'rows.csv'), 'utf8'), csv.stdout)
-  assert.deepEqual([twice.code, nothing.code, nothing.stdout], [1, 0, ''])
+  assert.deepEqual([twice.code, nothing.code, nothing.stdout], [1, 1, ''])
+  assert.match(nothing.stderr, /there is no key with the ID, name or last four characters "key_nobody"/)
   assert.match(twice.stderr, /already exists/)
   assert.deepEqual([backwards.code, existsSync(join(folder, 'none.csv'))], [2, false])
   assert.match(backwards.stderr, /^turnpike: from/)
@@ -173,13 +177,17 @@ test('a chat from the shell streams its answer and prints tokens and cost', asyn
 
 const KEY = { TURNPIKE_API_KEY: `svc_live_${'a'.repeat(43)}` }
 const WRONG: readonly (readonly [args: string, code: number, said: RegExp, options?: CliOptions])[] = [
-  ['accounts', 2, /list, show, create, update, ledger/],
+  [
+    'accounts lits',
+    2,
+    /did you mean turnpike accounts list\?\nturnpike accounts has: list, show, create, update, ledger/,
+  ],
   ['accounts create', 2, /usage: turnpike accounts create NAME/],
   ['accounts create x y', 2, /usage: turnpike accounts create NAME/],
   [`accounts create ${'x'.repeat(201)}`, 2, /name/],
   ['accounts show acct_nobody', 1, /no account/],
   ['accounts update acct_nobody', 2, /no changes given/],
-  ['accounts update acct_nobody --status asleep', 2, /status must be one of/],
+  ['accounts list --status asleep', 2, /status must be one of/],
   ['accounts update acct_nobody --status active', 1, /no account/],
   ['accounts update x --name y --if-version many', 2, /--if-version must be a whole number/],
   ['accounts ledger acct_nobody', 1, /no account/],

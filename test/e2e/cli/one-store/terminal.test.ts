@@ -2,27 +2,31 @@
 // an interactive chat. In a pipe there is none of it.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { cli } from '../../../support/cli.ts'
 import { openFixture } from '../../../support/fixture.ts'
+import { onTerminal as runOnTerminal, type Terminal, visible } from '../../../support/terminal.ts'
 
 const ENTRY = join(import.meta.dirname, '../../../../bin/turnpike.js')
 const { gateway, upstream } = await openFixture()
+const onTerminal = (args: string, options?: Terminal) => runOnTerminal(gateway, args, options)
 
 test('a table is aligned, coloured and fits the terminal', async () => {
   await gateway.createAccount({ name: `a very long name ${'x'.repeat(120)}` })
 
   const wide = await onTerminal('accounts list', { columns: 400 })
-  const narrow = await onTerminal('accounts list', { columns: 60 })
-  const plain = await onTerminal('accounts list', { columns: 60, env: { NO_COLOR: '1' } })
+  const narrow = await onTerminal('accounts list', { columns: 80 })
+  const plain = await onTerminal('accounts list', { columns: 80, env: { NO_COLOR: '1' } })
   const piped = await cli(gateway, ['accounts', 'list'])
 
   assert.match(wide, /x{120}/)
   assert.match(wide, /\u001b\[32mactive/)
-  for (const line of visible(narrow).split('\n')) assert.ok(line.length <= 60, `${line.length}: ${line}`)
-  assert.match(visible(narrow), /^id +name +status +balance +created_at$/m)
+  for (const line of visible(narrow).split('\n')) assert.ok(line.length <= 80, `${line.length}: ${line}`)
+  assert.match(visible(narrow), /^id +name +available +this_month$/m)
+  assert.match(visible(narrow), /^More columns: -o wide$/m)
+  assert.match(visible(narrow), /^acct_[0-9a-f]{32} /m)
   assert.match(visible(narrow), /…/)
   assert.doesNotMatch(plain, /\u001b/)
   assert.doesNotMatch(piped.stdout, /\u001b|…/)
@@ -70,33 +74,67 @@ test('a conversation continues until Ctrl-D, keeps its history and prints the co
   )
 })
 
-type Terminal = {
-  readonly columns?: number
-  readonly env?: Readonly<Record<string, string>>
-  // What the person types, as printf writes it.
-  readonly types?: string
-}
+test('every list is useful at 80 columns: no ID is cut, and no line is longer', async () => {
+  const { id, secret } = await gateway.createKey({ name: 'a key with a long name of its own' })
+  await gateway.chat({}, { key: secret })
+  const lists: Readonly<Record<string, RegExp>> = {
+    'keys list': new RegExp(`^${id}  a key with.*active`, 'm'),
+    'accounts list': /^acct_[0-9a-f]{32} .* 9\d\.\d+/m,
+    'usage list': /[0-9a-f]{8}-[0-9a-f-]{27} {2}.*200/,
+    'models list': /^test\/m1 /m,
+    'providers list': /^up +active +openai /m,
+    'operators list': /^op_root +admin +admin/m,
+    'events list': new RegExp(`key\\.create +${id}`),
+    nodes: /alive/,
+    'usage summary --by account --this-month': /^name +cost +requests[\s\S]*^test +\d[\s\S]*^total +\d/m,
+  }
+  for (const [list, expected] of Object.entries(lists)) {
+    const seen = visible(await onTerminal(list, { columns: 80 }))
 
-// `script` runs the command in its own terminal.
-async function onTerminal(args: string, { columns = 100, env = {}, types }: Terminal = {}): Promise<string> {
-  const input = types === undefined ? 'sleep 0' : `(sleep 2; printf '${types}'; sleep 4)`
-  const command = `stty cols ${columns}; '${process.execPath}' '${ENTRY}' ${args}`
-  const { stdout } = await promisify(execFile)('sh', ['-c', `${input} | script -qefc "$COMMAND" /dev/null`], {
-    cwd: dirname(gateway.configFile),
-    timeout: 60_000,
-    env: {
-      PATH: process.env.PATH ?? '',
-      TERM: 'xterm-256color',
-      COMMAND: command,
-      TURNPIKE_URL: gateway.url,
-      TURNPIKE_ADMIN_TOKEN: gateway.adminToken,
-      ...gateway.storeEnv,
-      ...env,
-    },
-  })
-  return stdout.replaceAll('\r\n', '\n')
-}
+    for (const line of seen.split('\n')) assert.ok(line.length <= 80, `${list}: ${line.length}: ${line}`)
+    assert.match(seen, expected)
+    assert.doesNotMatch(seen, /(?:key|acct|op)_[0-9a-f]+…|[0-9a-f]{8}-[0-9a-f-]*…|=\{|\[object/, list)
+  }
+})
 
-function visible(text: string): string {
-  return text.replace(/\u001b\[[\d;?]*[A-Za-z]/g, '')
-}
+test('columns, formats and IDs can be chosen', async () => {
+  const { id, accountId } = await gateway.createKey({ name: 'chosen, "quoted"' })
+  const run = (...args: string[]) => cli(gateway, ['keys', 'list', '--search', id, ...args])
+
+  const [columns, csv, wide, table, quiet, unknown] = [
+    await run('--columns', 'name,account_id'),
+    await run('-o', 'csv', '--columns', 'id,name'),
+    await run('-o', 'wide'),
+    await run('-o', 'table'),
+    await run('-q'),
+    await run('--columns', 'nmae'),
+  ]
+
+  assert.equal(columns.stdout, `name\taccount_id\nchosen, "quoted"\t${accountId}\n`)
+  assert.equal(csv.stdout, `id,name\r\n${id},"chosen, ""quoted"""\r\n`)
+  assert.match(wide.stdout, /^id +name +state +this_month .* expires_at +revoked_at +version\n/)
+  assert.match(table.stdout, /^id +name +state +this_month *\n/)
+  assert.equal(quiet.stdout, `${id}\n`)
+  assert.equal(unknown.code, 2)
+  assert.match(unknown.stderr, /unknown column "nmae"; did you mean name\?\ncolumns: id, name, label, state, /)
+})
+
+test('what cannot be undone is asked for on a terminal, and not in a script', async () => {
+  const { id } = await gateway.createKey({ name: 'precious' })
+  const statusOf = async () => (await gateway.admin('GET', `/keys/${id}`)).body.status
+
+  const refused = await onTerminal(`keys revoke ${id}; true`, { types: 'n\\n' })
+  const left = await onTerminal('keys revoke precious; true', { types: '\\004' })
+  assert.match(
+    visible(refused),
+    new RegExp(`Revoke the key "precious" \\(${id}\\)\\? This cannot be undone\\. \\[y/N\\]`),
+  )
+  assert.match(visible(refused), /cancelled; nothing was changed/)
+  assert.match(visible(left), /cancelled; nothing was changed/)
+  assert.equal(await statusOf(), 'active')
+  await onTerminal('keys revoke precious', { types: 'y\\n' })
+  assert.equal(await statusOf(), 'revoked')
+  const other = await gateway.createKey({ name: 'other' })
+  assert.doesNotMatch(await onTerminal('keys revoke other --yes'), /\[y\/N\]/)
+  assert.equal((await gateway.admin('GET', `/keys/${other.id}`)).body.status, 'revoked')
+})
