@@ -22,6 +22,8 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 // and two malloc arenas instead of one per thread, which saves 14 MB. See docs/performance.md.
 const FLAGS = ['--max-semi-space-size=12']
 const HEAPS = { MALLOC_ARENA_MAX: '2' }
+// `npx turnpike` alone starts the gateway: the first thing to do with a package. Elsewhere a bare command prints the help.
+if (process.argv.length === 2 && process.env.npm_command === 'exec') process.argv.push('serve')
 const isGateway = process.argv[2] === 'serve'
 
 if (!isNewEnough(process.versions.node)) runUnder(installedNode())

@@ -94,7 +94,8 @@ export function welcome(
   if (adminToken !== undefined) lines.push(`  Admin token  ${adminToken}`)
   if (secret !== undefined) lines.push(`  First key    ${secret}`)
   const both = adminToken !== undefined && secret !== undefined
-  lines.push('', both ? 'These are shown only once.' : 'This is shown only once.')
+  lines.push('', both ? 'These are shown only once, and stored only as hashes.' : 'This is shown only once.')
+  if (adminToken !== undefined) lines.push(...wayBack(adminUrl), '')
   if (secret !== undefined)
     lines.push('Try it, as JSON or as a stream:', '', ...[false, true].map(stream => curl(url, secret, model, stream)))
   else if (adminUrl !== undefined && adminToken !== undefined)
@@ -105,6 +106,13 @@ export function welcome(
     )
   for (const { variable, models } of found) lines.push('', `Found ${variable}: ${models.join(', ')}`)
   return `${lines.join('\n')}\n\n`
+}
+
+function wayBack(adminUrl: string | undefined): readonly string[] {
+  return [
+    ...(adminUrl === undefined ? [] : [`Keep the token for the command line with: turnpike login --url ${adminUrl}`]),
+    'If it is lost, restart with TURNPIKE_ADMIN_TOKEN set to a new one; then create new keys.',
+  ]
 }
 
 function keyLines(adminUrl: string, adminToken: string, accountId: string): readonly string[] {

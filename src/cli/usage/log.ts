@@ -11,16 +11,19 @@ import { createdAt, finishedAt, isSettled, usagePoller, withLimit } from './poll
 
 const POLL_MS = 1000
 const RETRY_MS = 3000
+const KNOWN_ROWS = 500
 
 export async function showLogs(input: Input, client: Client): Promise<number> {
   const limit = readCount(input, 'limit') ?? 20
   if (limit > 1000) throw new BadUsage('--limit must be at most 1000')
   const query = usageQuery(input)
   const print = linePrinter(input, objectNames(client))
-  const { data } = await client.call('GET', `/usage?${withLimit(query, Math.max(limit, 1))}`)
-  const past = limit === 0 ? [] : (data as readonly Json[])
-  await print(past.filter(isSettled).toReversed())
-  if (input.flag('follow')) await follow(query, data as readonly Json[], print, client)
+  const isFollowing = input.flag('follow')
+  // What is there already is not new, even if it is not printed.
+  const { data } = await client.call('GET', `/usage?${withLimit(query, Math.max(limit, isFollowing ? KNOWN_ROWS : 1))}`)
+  const past = data as readonly Json[]
+  await print(past.slice(0, limit).filter(isSettled).toReversed())
+  if (isFollowing) await follow(query, past, print, client)
   return 0
 }
 
@@ -33,8 +36,11 @@ async function follow(given: URLSearchParams, past: readonly Json[], print: Prin
   const outcome = query.get('outcome')
   query.delete('outcome')
   const poll = usagePoller(query, past, client)
-  let isLost = false
-  while (!process.stdout.destroyed) {
+  let [isLost, isGone] = [false, false]
+  process.stdout.once('error', () => {
+    isGone = true
+  })
+  while (!isGone) {
     try {
       const { settled, missed } = await poll()
       if (isLost) process.stderr.write('connected again\n')

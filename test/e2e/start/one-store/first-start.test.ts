@@ -73,6 +73,18 @@ test('a first start gives a working gateway and shows its secrets once', async t
     assert.equal((await gateway.chat({ model: 'demo/echo' }, { key: shown.secret })).status, 200)
   })
 
+  await t.test('the way back that it prints works: a token of the environment, which stays in force', async () => {
+    const said = gateway.lines.find(line => line.startsWith('If it is lost,'))
+    assert.equal(said, 'If it is lost, restart with TURNPIKE_ADMIN_TOKEN set to a new one; then create new keys.')
+    const statusWith = async (token: string) =>
+      (await gateway.admin('GET', '/keys', undefined, { authorization: `Bearer ${token}` })).status
+    const fresh = 'a-new-admin-token-0123456789'
+    await gateway.restart({ TURNPIKE_ADMIN_TOKEN: fresh })
+    assert.deepEqual([await statusWith(fresh), await statusWith(shown.adminToken)], [200, 401])
+    await gateway.restart({ TURNPIKE_ADMIN_TOKEN: undefined })
+    assert.equal(await statusWith(fresh), 200)
+  })
+
   assert.ok((await gateway.audit()).ok)
 })
 
