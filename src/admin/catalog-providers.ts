@@ -4,21 +4,12 @@ import type { Encryption } from '../lib/encryption.ts'
 import type { NewCredential, ProviderEntry } from '../store/contract/catalog.ts'
 import type { Actor } from '../store/contract/operator.ts'
 import { type CatalogNeeds, type EntryMethods, merged, splitStatus, staleness, thenRefresh } from './catalog-input.ts'
-import {
-  type Document,
-  type HealthObject,
-  healthObject,
-  last4Of,
-  type ProviderHealth,
-  type ProviderObject,
-  providerObject,
-} from './catalog-wire.ts'
+import { type Document, last4Of, type ProviderHealth, type ProviderObject, providerObject } from './catalog-wire.ts'
 import { conflict, listOf, readIfMatch, unknown, wrong } from './input.ts'
 
 export type ProviderMethods = EntryMethods<'provider', ProviderObject> & {
   addCredential(id: string, apiKey: string, ifMatch: string | undefined, actor: Actor): Promise<ProviderObject>
   removeCredential(id: string, credentialId: string, actor: Actor): Promise<ProviderObject>
-  health(id: string): Promise<HealthObject>
 }
 
 export type ProviderNeeds = CatalogNeeds & {
@@ -38,10 +29,6 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
   return {
     ...entryMethods(needs, write),
     ...credentialMethods(needs, write),
-    async health(id) {
-      found(await needs.catalog.provider(id))
-      return healthObject(id, needs.healthOf(id))
-    },
   }
 }
 

@@ -10,10 +10,10 @@ import {
   writePrices,
 } from '../domain/catalog.ts'
 import { fetchesMedia } from '../domain/remote-media.ts'
-import type { CredentialView, TargetView } from '../domain/routing.ts'
+import { type CredentialView, RECENT_MINUTES, type TargetView } from '../domain/routing.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
 import { snakeCase } from '../lib/text.ts'
-import type { ModelEntry, ProviderEntry } from '../store/contract/catalog.ts'
+import type { DisabledTarget, ModelEntry, ProviderEntry } from '../store/contract/catalog.ts'
 
 // An operator's input: the configuration file's format, in JSON.
 export type Document = Readonly<Record<string, unknown>>
@@ -112,22 +112,61 @@ function isSameTarget(a: Pick<Target, 'provider' | 'model'>, b: Pick<Target, 'pr
   return a.provider === b.provider && a.model === b.model
 }
 
-export function healthObject(provider: string, { targets, credentials }: ProviderHealth) {
+// Disabled targets are not in force, and have no health.
+export function healthObject(
+  provider: string,
+  { targets, credentials }: ProviderHealth,
+  disabled: readonly DisabledTarget[],
+) {
   return {
     object: 'provider_health' as const,
     provider,
-    targets: targets.map(target => ({
-      model: target.model,
-      state: target.state,
-      success_rate: target.successRate,
-      first_byte_ms: target.firstByteMs === null ? null : Math.round(target.firstByteMs * 10) / 10,
-      in_flight: target.inFlight,
-      requests: target.requests,
-      failures: target.failures,
-      open_until: isoTimeOrNull(target.openUntil),
-    })),
+    status: providerStatus(targets),
+    window_minutes: RECENT_MINUTES,
+    targets: [...targets.map(targetObject), ...disabled.map(disabledObject)],
     credentials: credentials.map(({ id, state, until }) => ({ id, state, until: isoTimeOrNull(until) })),
   }
+}
+
+// Down if nothing works; degraded if something does not.
+function providerStatus(targets: ProviderHealth['targets']): TargetView['status'] | 'unused' {
+  if (targets.length === 0) return 'unused'
+  if (targets.every(({ status }) => status === 'down')) return 'down'
+  return targets.every(({ status }) => status === 'healthy') ? 'healthy' : 'degraded'
+}
+
+function targetObject(target: ProviderHealth['targets'][number]) {
+  return {
+    model: target.model,
+    state: target.state as string,
+    status: target.status as TargetView['status'] | 'disabled',
+    disabled_by: null as string | null,
+    disabled_at: null as string | null,
+    recent_requests: target.recent.requests,
+    recent_failures: target.recent.failures,
+    recent_first_byte_ms: rounded(target.recent.firstByteMs),
+    success_rate: target.successRate,
+    first_byte_ms: rounded(target.firstByteMs),
+    in_flight: target.inFlight,
+    requests: target.requests,
+    failures: target.failures,
+    open_until: isoTimeOrNull(target.openUntil),
+  }
+}
+
+function disabledObject({ model, actor, disabledAt }: DisabledTarget): ReturnType<typeof targetObject> {
+  const none = { requests: 0, failures: 0, firstByteMs: null }
+  const nothing = { successRate: null, firstByteMs: null, inFlight: 0, requests: 0, failures: 0, openUntil: null }
+  return {
+    ...targetObject({ model, state: 'closed', status: 'healthy', recent: none, ...nothing }),
+    status: 'disabled',
+    disabled_by: actor,
+    disabled_at: isoTime(disabledAt),
+  }
+}
+
+function rounded(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms * 10) / 10
 }
 
 export type ProviderObject = ReturnType<typeof providerObject>

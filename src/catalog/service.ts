@@ -207,7 +207,14 @@ async function inForce(stored: StoredCatalog, declared: Declared, needs: InForce
     credentials.set(id, used.credentials)
     return [used.provider]
   })
-  const models = stored.models.flatMap(model => declared.resolveModel(model) ?? left('model', model.id, NOT_DECLARED))
+  const disabled = new Set(stored.disabledTargets.map(({ providerId, model }) => `${providerId}\n${model}`))
+  const models = stored.models.flatMap(stored => {
+    const model = declared.resolveModel(stored)
+    if (model === undefined) return left('model', stored.id, NOT_DECLARED)
+    const targets = model.targets.filter(each => !disabled.has(`${each.provider}\n${each.model}`))
+    // As if its provider were inactive: a model without any target is not offered.
+    return targets.length === model.targets.length ? [model] : [{ ...model, targets }]
+  })
   return catalogOf(
     { providers: providers.map(provider => withProxy(provider, credentials.get(provider.id))), models },
     new Map([...credentials].map(([id, all]) => [id, all.filter(isOfProvider)])),

@@ -226,6 +226,9 @@ const TABLE = {
   // The overview: exhausted limits that it lists, and how often they are read at most.
   attentionLimitsMax: 20,
   attentionReadEveryMs: 5 * SECOND,
+  // Targets that operators disable, and the interval of their tests.
+  disabledTargetsMax: 1000,
+  testEveryMs: 2 * SECOND,
 
   // The process
   limitsPrunedEveryMs: 1 * MINUTE,

@@ -89,6 +89,9 @@ export type Considered = {
 
 // The state of every target and credential as an operator sees it. Contains no secrets.
 export const TARGET_STATES = ['closed', 'open', 'half_open'] as const
+// The time that the recent figures of a target cover.
+export const RECENT_MINUTES = 10
+export const TARGET_STATUSES = ['healthy', 'degraded', 'down'] as const
 export const CREDENTIAL_STATES = ['active', 'suspected', 'limited', 'dead'] as const
 
 export type TargetView = {
@@ -97,7 +100,11 @@ export type TargetView = {
   readonly model: string
   // State of its breaker: while it is open, nothing is sent there.
   readonly state: (typeof TARGET_STATES)[number]
-  // Recent values; null while nothing is known.
+  // Down while its breaker is not closed; degraded if it failed often in the last ten minutes.
+  readonly status: (typeof TARGET_STATUSES)[number]
+  // The last ten minutes: requests that have ended, those of them that failed, and the mean time to the first byte.
+  readonly recent: { readonly requests: number; readonly failures: number; readonly firstByteMs: number | null }
+  // Decaying means; null while nothing is known.
   readonly successRate: number | null
   readonly firstByteMs: number | null
   readonly inFlight: number

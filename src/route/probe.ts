@@ -33,6 +33,8 @@ export type ProbeTarget = {
   readonly provider: Provider
   readonly model: string
   readonly credential: Credential | undefined
+  // One if absent.
+  readonly outputTokens?: number
 }
 
 export function probes(needs: ProbeNeeds): Probes {
@@ -59,7 +61,7 @@ export function probes(needs: ProbeNeeds): Probes {
   }
 
   function send(
-    { provider, model, credential }: ProbeTarget,
+    { provider, model, credential, outputTokens = 1 }: ProbeTarget,
     end: (failure: Failure | undefined) => void,
   ): UpstreamStream {
     const vectors = needs.vectors(provider.id, model)
@@ -70,8 +72,8 @@ export function probes(needs: ProbeNeeds): Probes {
       vectors,
       credential,
       model,
-      outputTokens: 1,
-      outputBound: 1,
+      outputTokens,
+      outputBound: outputTokens,
       identifiers: {},
       accountMark: 'probe',
       totalMsMax: needs.probeTimeoutMs,

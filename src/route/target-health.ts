@@ -1,6 +1,7 @@
 // The health of a target, a provider's model: requests in flight, time to first content, and failure rate. Figures for ranking
 // and for operators; the breaker decides whether it may be called.
 import { add, type Ewma, meanOf, nothingYet, weightAt } from '../lib/ewma.ts'
+import { countAnswer, countEnd, nothingRecent, type Recent } from './recent.ts'
 
 export type Health = {
   inFlight: number
@@ -11,6 +12,7 @@ export type Health = {
   // Separate for streams and JSON: an upstream answers a JSON call only when it is done.
   readonly streamFirstByteMs: Ewma
   readonly jsonFirstByteMs: Ewma
+  readonly recent: Recent
 }
 
 export function newHealth(): Health {
@@ -21,6 +23,7 @@ export function newHealth(): Health {
     successes: nothingYet(),
     streamFirstByteMs: nothingYet(),
     jsonFirstByteMs: nothingYet(),
+    recent: nothingRecent(),
   }
 }
 
@@ -31,15 +34,18 @@ export function tookRequest(health: Health): void {
 
 export function beganToAnswer(health: Health, stream: boolean, tookMs: number, nowMs: number): void {
   add(stream ? health.streamFirstByteMs : health.jsonFirstByteMs, tookMs, nowMs, FIRST_BYTE_HALF_LIFE_MS)
+  countAnswer(health.recent, tookMs, nowMs)
 }
 
 export function endedWell(health: Health, nowMs: number): void {
   add(health.successes, 1, nowMs, SUCCESS_HALF_LIFE_MS)
+  countEnd(health.recent, false, nowMs)
 }
 
 export function endedBadly(health: Health, nowMs: number): void {
   health.failures += 1
   add(health.successes, 0, nowMs, SUCCESS_HALF_LIFE_MS)
+  countEnd(health.recent, true, nowMs)
 }
 
 // Undefined: not known, or so old that it is worth measuring again.

@@ -7,6 +7,7 @@ import { maintainTargets } from '../route/probing.ts'
 import { watchProviders } from '../route/provider-watch.ts'
 import { snapshot } from '../route/snapshot.ts'
 import { openTargets, type TargetAlarm } from '../route/targets.ts'
+import { type TestRequest, testTarget } from '../route/test-target.ts'
 import { largeAnswers } from '../upstream/large-answers.ts'
 import { adapterRegistry } from '../upstream/registry.ts'
 import { announcer } from './announce.ts'
@@ -77,6 +78,7 @@ export function openUpstreams({ catalog, store }: Pick<OpenedStore, 'catalog' | 
     adapters,
     targets,
     health: (): TargetsView => snapshot(targets),
+    testTarget: (request: TestRequest) => testTarget(request, targets, catalog.current()),
     healthOf(id: string): TargetsView {
       const view = snapshot(targets)
       const ofIt = ({ provider }: { readonly provider: string }) => provider === id

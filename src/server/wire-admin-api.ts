@@ -6,6 +6,7 @@ import { importMethod } from '../admin/catalog-import.ts'
 import type { CatalogNeeds, CatalogReader } from '../admin/catalog-input.ts'
 import { modelMethods } from '../admin/catalog-models.ts'
 import { providerMethods } from '../admin/catalog-providers.ts'
+import { type TargetNeeds, targetMethods } from '../admin/catalog-targets.ts'
 import type { ProviderHealth } from '../admin/catalog-wire.ts'
 import { eventMethods } from '../admin/events.ts'
 import { refusalOfFault } from '../admin/input.ts'
@@ -113,7 +114,15 @@ export function openOperator(
       }),
       sessions,
       settings: settingsOf(config, v1.redis),
-      catalog: catalogMethods({ catalog: store.catalog, catalogService, config, healthOf: v1.healthOf, newId, clock }),
+      catalog: catalogMethods({
+        catalog: store.catalog,
+        catalogService,
+        config,
+        healthOf: v1.healthOf,
+        test: v1.testTarget,
+        newId,
+        clock,
+      }),
       jsonDepthMax: config.bounds.jsonDepthMax,
       onBug: context.onBug,
     },
@@ -187,6 +196,7 @@ type CatalogMethodNeeds = {
   readonly catalogService: Omit<CatalogService, 'live' | 'revision'>
   readonly config: Pick<Config, 'allowPrivateUpstreams' | 'bounds'>
   healthOf(providerId: string): ProviderHealth
+  readonly test: TargetNeeds['test']
   newId(): string
   readonly clock: Clock
 }
@@ -196,6 +206,7 @@ export function catalogMethods({
   catalogService,
   config,
   healthOf,
+  test,
   newId,
   clock,
 }: CatalogMethodNeeds): CatalogMethods {
@@ -226,6 +237,7 @@ export function catalogMethods({
       healthOf,
       declaredCredentials: catalogService.credentialsOf,
     }),
+    targets: targetMethods({ ...needs, ...config.bounds, healthOf, test, clock }),
     models: modelMethods(needs),
     importModels: importMethod({ ...needs, clock }),
     apply: applyMethod({

@@ -52,6 +52,7 @@ export type V1 = {
   // The routing state of a provider's targets and credentials.
   healthOf(providerId: string): TargetsView
   health(): TargetsView
+  readonly testTarget: ReturnType<typeof openUpstreams>['testTarget']
   // Requests with an open row of this node.
   readonly live: Set<string>
   readonly settlements: Settlements
@@ -89,6 +90,7 @@ export async function openV1(opened: OpenedStore, deps: ChatApiDeps, context: Se
     settlements: { open: live, hurry: betweenTries.end },
     healthOf: upstreams.healthOf,
     health: upstreams.health,
+    testTarget: upstreams.testTarget,
     async close() {
       clearInterval(pruning)
       admission.close()

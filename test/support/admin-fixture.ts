@@ -31,6 +31,8 @@ const HEALTH = {
     {
       model: 'm1',
       state: 'closed' as const,
+      status: 'healthy' as const,
+      recent: { requests: 9, failures: 1, firstByteMs: 12.34 },
       successRate: 0.5,
       firstByteMs: 12.5,
       inFlight: 1,
@@ -116,6 +118,7 @@ export async function openAdminFixture() {
       },
       config: { allowPrivateUpstreams: false, bounds: BOUNDS },
       healthOf: () => HEALTH,
+      test: async () => ({ credentialId: null, ms: 5, failure: undefined }),
       newId,
       clock: repositories.clock,
     }),

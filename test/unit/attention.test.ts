@@ -146,6 +146,8 @@ function target(
   state: TargetView['state'],
   openUntil: number | null = null,
 ): TargetView {
+  const recent = { requests: 0, failures: 0, firstByteMs: null }
+  const status = state === 'closed' ? 'healthy' : 'down'
   const figures = { successRate: null, firstByteMs: null, inFlight: 0, requests: 0, failures: 0 }
-  return { provider, model, state, openUntil, ...figures }
+  return { provider, model, state, status, recent, openUntil, ...figures }
 }

@@ -4,7 +4,7 @@ import { type TProperties, type TSchema, Type } from 'typebox'
 import { ModelSchema, ProviderSchema, Rates, Secret, Text, TokenCount } from '../../catalog/schema.ts'
 import { MODALITIES, MODEL_TYPES, PROVIDER_APIS, PROVIDER_KINDS } from '../../domain/catalog.ts'
 import { IMPORT_COSTS } from '../../domain/list-model.ts'
-import { STRATEGIES } from '../../domain/routing.ts'
+import { STRATEGIES, TARGET_STATUSES } from '../../domain/routing.ts'
 import { RatesShape } from '../price-shapes.ts'
 import { CHANGE, CREATE_NAMED, endpoint, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
 import { Time } from './shapes.ts'
@@ -81,13 +81,37 @@ export const CatalogModelShape = Type.Object({
   ...standing,
 })
 
+const TargetModel = Type.String({ minLength: 1, maxLength: 200, description: "The provider's name of the model." })
+
+const TargetTestShape = Type.Object({
+  object: Type.Literal('target_test'),
+  provider: Type.String(),
+  model: Type.String(),
+  credential_id: nullable(Type.String({ description: 'The one that was used.' })),
+  ok: Type.Boolean(),
+  outcome: Type.String({ description: '`answered`, or how it failed.' }),
+  status: nullable(Type.Integer({ description: "The provider's HTTP status; null if there was no response." })),
+  duration_ms: Type.Integer(),
+  message: Type.String({ description: 'What the provider said when it failed.' }),
+})
+
 export const HealthShape = Type.Object({
   object: Type.Literal('provider_health'),
   provider: Type.String(),
+  status: Type.Enum([...TARGET_STATUSES, 'unused'], {
+    description: '`down` if no target works, `degraded` if one does not, `unused` without targets that are in force.',
+  }),
+  window_minutes: Type.Integer({ description: 'What `recent_…` covers.' }),
   targets: Type.Array(
     Type.Object({
       model: Type.String(),
-      state: Type.String(),
+      state: Type.String({ description: 'Of its circuit breaker.' }),
+      status: Type.Enum([...TARGET_STATUSES, 'disabled']),
+      disabled_by: nullable(Type.String()),
+      disabled_at: nullable(Time),
+      recent_requests: Count,
+      recent_failures: Count,
+      recent_first_byte_ms: nullable(Type.Number({ description: 'The mean of the same requests.' })),
       success_rate: nullable(Type.Number()),
       first_byte_ms: nullable(Type.Number()),
       in_flight: Count,
@@ -191,6 +215,24 @@ export const CATALOG = {
     READ,
     HealthShape,
     {},
+  ),
+  setTarget: endpoint(
+    'PATCH',
+    '/providers/{id}/targets',
+    'Disable or enable a target, on all nodes; also of what a file declares',
+    CHANGE,
+    HealthShape,
+    { body: Type.Object({ model: TargetModel, disabled: Type.Boolean() }, strict) },
+  ),
+  testTarget: endpoint(
+    'POST',
+    '/providers/{id}/test',
+    'Send a request of a few tokens to a target; nobody is charged',
+    [200, ...CHANGE.slice(1), 429],
+    TargetTestShape,
+    {
+      body: Type.Object({ model: TargetModel, credential_id: Type.Optional(Type.String({ maxLength: 200 })) }, strict),
+    },
   ),
   createModel: endpoint('POST', '/models', 'Add a model', CREATE_NAMED, CatalogModelShape, {
     body: Type.Object({ ...ModelSchema.properties, status }, strict),

@@ -4,12 +4,14 @@ import type { ApplyMethod } from '../../admin/catalog-apply.ts'
 import type { ImportMethod } from '../../admin/catalog-import.ts'
 import type { ModelMethods } from '../../admin/catalog-models.ts'
 import type { ProviderMethods } from '../../admin/catalog-providers.ts'
+import type { TargetMethods } from '../../admin/catalog-targets.ts'
 import { ifMatchOf, pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
 
 export type CatalogMethods = {
   readonly providers: ProviderMethods
+  readonly targets: TargetMethods
   readonly models: ModelMethods
   readonly importModels: ImportMethod
   readonly apply: ApplyMethod
@@ -54,7 +56,10 @@ function providerEndpoints(app: FastifyInstance, needs: Needs): void {
     ({ params, actor }) => providers.removeCredential(params.id ?? '', params.credential_id ?? '', actor),
     needs,
   )
-  serve(app, ADMIN.getProviderHealth, ({ params }) => providers.health(params.id ?? ''), needs)
+  const { targets } = needs.catalog
+  serve(app, ADMIN.getProviderHealth, ({ params }) => targets.health(params.id ?? ''), needs)
+  serve(app, ADMIN.setTarget, ({ params, body, actor }) => targets.setTarget(params.id ?? '', body, actor), needs)
+  serve(app, ADMIN.testTarget, ({ params, body, actor }) => targets.testTarget(params.id ?? '', body, actor), needs)
 }
 
 function modelEndpoints(app: FastifyInstance, needs: Needs): void {

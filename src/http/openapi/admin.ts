@@ -182,7 +182,15 @@ const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {
   deleteProvider: 'Rejected while a model uses the provider as a target.',
   addCredential: 'Credentials are used round-robin; rejected and rate-limited ones are skipped.',
   removeCredential: 'Running requests that use the credential finish.',
-  getProviderHealth: 'Success rates, times to first byte and circuit breakers, as seen by this node.',
+  getProviderHealth:
+    'The targets of a provider as seen by this node: their status, what became of their requests in the last ten minutes, ' +
+    'and their circuit breakers.',
+  setTarget:
+    "A target is a provider's model, whichever models of the catalog it serves. A disabled one gets no requests on any " +
+    'node; a model without another target is not offered meanwhile. The configuration file does not change it.',
+  testTarget:
+    'Sends "Say OK." with at most 16 output tokens, at most one test every two seconds. It has no usage row and nobody is ' +
+    'charged; the provider charges you as for any request. The target may be disabled.',
   createModel:
     'Prices are in US dollars per token and are converted to credits with the configured markup and exchange rate.',
   importModels: 'With `dry_run`, returns the changes without saving them.',

@@ -37,7 +37,25 @@ export type CatalogStore = {
   // All or none; and none if there would be more than `max`.
   saveModels(saves: readonly ModelSave[], max: number, actor: Actor): Promise<readonly ModelEntry[] | Unsaved>
   deleteModel(id: string, basedOn: number | undefined, actor: Actor): Promise<'deleted' | Stale | undefined>
+
+  // Those of a provider, or all. A configuration file changes nothing about them.
+  disabledTargets(providerId?: string): Promise<readonly DisabledTarget[]>
+  // Undefined: there is no such provider.
+  setTargetDisabled(
+    target: TargetName,
+    disabled: boolean,
+    max: number,
+    actor: Actor,
+  ): Promise<'done' | 'too_many' | undefined>
+  // The audit event of a test.
+  recordTest(test: TargetTest, actor: Actor): Promise<void>
 }
+
+// A provider's model, whichever models of the catalog it serves.
+export type TargetName = { readonly providerId: string; readonly model: string }
+// By the name of the operator.
+export type DisabledTarget = TargetName & { readonly actor: string; readonly disabledAt: number }
+export type TargetTest = TargetName & { readonly outcome: string }
 
 // `changed`: it is not what the change was based on. `provisioned`: a file declares it.
 export type Stale = 'changed' | 'provisioned'
@@ -48,6 +66,7 @@ export type StoredCatalog = {
   readonly providers: readonly Provider[]
   readonly models: readonly Model[]
   readonly credentials: readonly EncryptedCredential[]
+  readonly disabledTargets: readonly DisabledTarget[]
   // Ids of the providers that a file declares.
   readonly provisioned: readonly string[]
   // The digest of the file applied last, by any node; null if there is none.

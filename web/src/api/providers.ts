@@ -1,5 +1,6 @@
 // Queries and mutations for providers, their credentials and their health.
 import { useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { TargetTestObject } from '../../../src/admin/catalog-targets.ts'
 import type { HealthObject, ProviderObject } from '../../../src/admin/catalog-wire.ts'
 import { call, ifMatch } from './call.ts'
 import type { Document } from './models.ts'
@@ -8,6 +9,7 @@ import { readAll } from './read-all.ts'
 
 export type { HealthObject, ProviderObject }
 export type TargetHealth = HealthObject['targets'][number]
+export type TargetTest = TargetTestObject
 
 export function useProviders() {
   return useQuery({
@@ -57,6 +59,18 @@ export function useAddCredential(of: ProviderObject) {
 
 export function useRemoveCredential(of: ProviderObject) {
   return useProviderChange((id: string) => call('DELETE', `${pathOf(of)}/credentials/${encodeURIComponent(id)}`))
+}
+
+export function useSetTarget(id: string) {
+  return useProviderChange((change: { readonly model: string; readonly disabled: boolean }) =>
+    call<HealthObject>('PATCH', `/providers/${encodeURIComponent(id)}/targets`, { body: change }),
+  )
+}
+
+export function useTestTarget(id: string) {
+  return useProviderChange((model: string) =>
+    call<TargetTest>('POST', `/providers/${encodeURIComponent(id)}/test`, { body: { model } }),
+  )
 }
 
 function useProviderChange<Input, Output>(change: (input: Input) => Promise<Output>) {

@@ -1,6 +1,7 @@
 // The catalog in SQL: specs as JSON, prices as the snapshot text of usage rows, and the history of all prices.
 import type { CatalogStore } from '../../contract/catalog.ts'
 import type { Sql, Tx } from '../sql.ts'
+import { readDisabledTargets, recordTest, setTargetDisabled } from './disabled-targets.ts'
 import { addCredential, createProvider, deleteProvider, removeCredential, updateProvider } from './edit.ts'
 import { deleteModel, saveModels } from './edit-models.ts'
 import { provisioning } from './provision.ts'
@@ -46,5 +47,10 @@ export function sqlCatalog(sql: Sql): CatalogStore {
     models: page => listModels(sql, page),
     saveModels: (saves, max, actor) => saveModels(sql, saves, max, actor),
     deleteModel: (id, basedOn, actor) => changing(tx => deleteModel(tx, id, basedOn, actor)),
+
+    disabledTargets: providerId => readDisabledTargets(sql, providerId),
+    setTargetDisabled: (target, disabled, max, actor) =>
+      changing(tx => setTargetDisabled(tx, target, disabled, max, actor)),
+    recordTest: (test, actor) => alone(tx => recordTest(tx, test, actor)),
   }
 }

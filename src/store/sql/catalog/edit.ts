@@ -75,6 +75,7 @@ export async function deleteProvider(
   if (usedBy.length > 0) return { usedBy }
   if (!(await stepOn(tx, id, stored.version))) return 'changed'
   await tx.run('DELETE FROM credential WHERE provider_id = $1', [id])
+  await tx.run('DELETE FROM disabled_target WHERE provider_id = $1', [id])
   await tx.run('DELETE FROM provider WHERE id = $1', [id])
   await appendEvent(tx, actor, 'provider.delete', id, { credentialsForgotten: stored.credentials.length })
   return 'deleted'

@@ -20,6 +20,7 @@ import type {
 import type { Page, Paged } from '../../contract/operator.ts'
 import { conditions } from '../conditions.ts'
 import { int, page, type Row, type Tx, text, textOrNull } from '../sql.ts'
+import { readDisabledTargets } from './disabled-targets.ts'
 
 const PROVIDER = 'id, spec, provisioned, active, version, created_at, entered'
 const MODEL = 'id, spec, price, price_version, created_at, provisioned, active, version, entered'
@@ -35,6 +36,7 @@ export async function load(tx: Tx): Promise<StoredCatalog> {
     providers: providers.map(readProvider).sort(byId),
     models: models.map(readModel).sort(byId),
     credentials: credentials.map(readCredentialRow).sort(byId),
+    disabledTargets: await readDisabledTargets(tx),
     provisioned: providers.filter(row => int(row.provisioned) === 1).map(row => text(row.id)),
     digest: textOrNull((await lastApplied(tx))?.digest),
     revision: await readRevision(tx),

@@ -7,6 +7,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx'
 import { notify } from '../../components/notify.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { Ago } from '../../components/timestamp.tsx'
+import { credentialLabel } from './credential-label.ts'
 
 export function Credentials({ of: provider }: { readonly of: ProviderObject }): ReactNode {
   const mayChange = useMayChange() && !provider.provisioned && provider.kind !== 'demo'
@@ -36,7 +37,9 @@ export function Credentials({ of: provider }: { readonly of: ProviderObject }): 
         {provider.credentials.map(({ id, last4, state, created_at }) => (
           <Group key={id} justify="space-between" gap="xs">
             <Group gap="xs">
-              <span className="mono">{last4 === '' ? id : `…${last4}`}</span>
+              <span className="mono" title={id}>
+                {credentialLabel({ id, last4 })}
+              </span>
               <StateBadge state={state} />
               <Text size="xs" c="dimmed">
                 {created_at === null ? (

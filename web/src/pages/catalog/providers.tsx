@@ -1,6 +1,6 @@
 // The list of providers: base URL, credentials, and the health of each target.
 import { Button, Group, Stack, Table, Text } from '@mantine/core'
-import { IconPencil, IconPlugConnected, IconPlus } from '@tabler/icons-react'
+import { IconEye, IconPencil, IconPlugConnected, IconPlus } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { type HealthObject, type ProviderObject, useHealthByProvider, useProviders } from '../../api/providers.ts'
 import { useMayChange } from '../../api/session-context.ts'
@@ -12,19 +12,19 @@ import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { STATE_LABELS, StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
-import { useNow } from '../../components/timestamp.tsx'
-import { count, countdown, duration, percent } from '../../format/numbers.ts'
+import { HealthBadge, RecentFailures } from '../../components/target-health.tsx'
+import { count, duration } from '../../format/numbers.ts'
+import { credentialLabel } from './credential-label.ts'
 import { ProviderDialog } from './provider-dialog.tsx'
-import { TARGET_STATES } from './targets.tsx'
+import { TargetActions } from './target-actions.tsx'
 
 const COLUMNS = [
   { name: 'Upstream model' },
   { name: 'Health', card: 'value' },
-  { name: 'Success rate', isRight: true },
+  { name: 'Last 10 minutes', isRight: true },
   { name: 'Time to first byte', isRight: true },
   { name: 'Running', isRight: true },
-  { name: 'Requests', isRight: true },
-  { name: 'Failures', isRight: true },
+  { name: 'Actions', isHidden: true },
 ] as const
 
 export default function Providers(): ReactNode {
@@ -89,12 +89,16 @@ function ProviderPanel({ of: provider, health, onOpen }: ProviderPanelProps): Re
       }
       actions={
         <Group gap={6} wrap="nowrap">
-          <StateBadge state={provider.status} />
+          {provider.status === 'active' && health !== undefined ? (
+            <HealthBadge status={health.status} />
+          ) : (
+            <StateBadge state={provider.status} />
+          )}
           <OwnerBadge isFiles={provider.provisioned} />
           <Button
             size="compact-sm"
             variant="default"
-            leftSection={<IconPencil size={14} />}
+            leftSection={mayEdit ? <IconPencil size={14} /> : <IconEye size={14} />}
             onClick={onOpen}
             aria-label={`${mayEdit ? 'Edit' : 'Details of'} ${provider.id}`}
           >
@@ -109,11 +113,11 @@ function ProviderPanel({ of: provider, health, onOpen }: ProviderPanelProps): Re
             Credentials:
           </Text>
           {provider.credentials.length === 0 && <Text size="xs">none</Text>}
-          {provider.credentials.map(({ id, last4, state }) => (
+          {provider.credentials.map(credential => (
             <StateBadge
-              key={id}
-              state={state}
-              word={`${last4 === '' ? id : `…${last4}`} ${STATE_LABELS[state] ?? state}`}
+              key={credential.id}
+              state={credential.state}
+              word={`${credentialLabel(credential)} ${STATE_LABELS[credential.state] ?? credential.state}`}
             />
           ))}
         </Group>
@@ -127,33 +131,23 @@ function ProviderPanel({ of: provider, health, onOpen }: ProviderPanelProps): Re
               <Table.Tr key={target.model}>
                 <Table.Td className="break">{target.model}</Table.Td>
                 <Table.Td>
-                  <StateBadge state={target.state} word={TARGET_STATES[target.state]} />
-                  <Pause until={target.open_until} />
+                  <span title={target.disabled_by === null ? '' : `Disabled by ${target.disabled_by}`}>
+                    <HealthBadge status={target.status} until={target.open_until} />
+                  </span>
                 </Table.Td>
                 <Table.Td className="right number">
-                  {target.success_rate === null ? '–' : percent(target.success_rate)}
+                  <RecentFailures of={[target]} />
                 </Table.Td>
-                <Table.Td className="right number">{duration(target.first_byte_ms)}</Table.Td>
+                <Table.Td className="right number">{duration(target.recent_first_byte_ms)}</Table.Td>
                 <Table.Td className="right number">{count(target.in_flight)}</Table.Td>
-                <Table.Td className="right number">{count(target.requests)}</Table.Td>
-                <Table.Td className="right number">{count(target.failures)}</Table.Td>
+                <Table.Td>
+                  <TargetActions of={provider} target={target} />
+                </Table.Td>
               </Table.Tr>
             ))}
           </TableFrame>
         )}
       </Stack>
     </Panel>
-  )
-}
-
-// The time until the circuit breaker allows a probe.
-function Pause({ until }: { readonly until: string | null }): ReactNode {
-  const now = useNow()
-  const left = until === null ? 0 : Date.parse(until) - now
-  if (left <= 0) return null
-  return (
-    <Text span size="xs" c="dimmed" ml={6} className="number">
-      retry in {countdown(left)}
-    </Text>
   )
 }

@@ -1,18 +1,12 @@
-// The targets of a model, each with the state of its circuit breaker.
+// The targets of a model, each with its health.
 import { Group } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ModelObject } from '../../api/models.ts'
 import type { HealthByProvider, TargetHealth } from '../../api/providers.ts'
 import { StateBadge } from '../../components/state-badge.tsx'
-import { percent } from '../../format/numbers.ts'
+import { recentOf, statusLabel, statusState } from '../../components/target-health.tsx'
 
 const SHOWN_MAX = 3
-
-export const TARGET_STATES: Readonly<Record<TargetHealth['state'], string>> = {
-  closed: 'healthy',
-  open: 'down',
-  half_open: 'recovering',
-}
 
 export function Targets({
   of: { targets },
@@ -28,7 +22,7 @@ export function Targets({
         const health = healthByProvider.get(provider)?.targets.find(each => each.model === model)
         return (
           <span key={`${provider} ${model}`} title={titleOf(`${provider}: ${model}`, health)}>
-            <StateBadge state={health?.state ?? 'closed'} word={provider} />
+            <StateBadge state={health === undefined ? 'closed' : statusState(health.status)} word={provider} />
           </span>
         )
       })}
@@ -39,6 +33,7 @@ export function Targets({
 
 function titleOf(name: string, health: TargetHealth | undefined): string {
   if (health === undefined) return `${name}: no data yet`
-  const rate = health.success_rate === null ? '' : `, ${percent(health.success_rate)} success rate`
-  return `${name}: ${TARGET_STATES[health.state]}${rate}`
+  const { requests, failures } = recentOf([health])
+  const recent = requests === 0 ? '' : `, ${failures} of ${requests} failed in the last 10 minutes`
+  return `${name}: ${statusLabel(health.status)}${recent}`
 }

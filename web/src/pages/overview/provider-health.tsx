@@ -1,20 +1,20 @@
 // A summary of the current health of the providers.
-import { Anchor, Group, Table, Text } from '@mantine/core'
+import { Anchor, Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { type HealthObject, useHealthByProvider, useProviders } from '../../api/providers.ts'
 import { useNodeView } from '../../components/node-view.ts'
 import { Panel } from '../../components/panel.tsx'
-import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
-import { count, duration, percent } from '../../format/numbers.ts'
+import { HealthBadge, meanFirstByte, RecentFailures } from '../../components/target-health.tsx'
+import { count } from '../../format/numbers.ts'
 
 const SHOWN_MAX = 20
 
 const COLUMNS = [
   { name: 'Provider' },
   { name: 'Health', card: 'value' },
-  { name: 'Success rate', isRight: true },
+  { name: 'Last 10 minutes', isRight: true },
   { name: 'Time to first byte', isRight: true },
   { name: 'Running', isRight: true },
 ] as const
@@ -52,9 +52,7 @@ export function ProviderHealth(): ReactNode {
 
 function Row({ id, health }: { readonly id: string; readonly health: HealthObject | undefined }): ReactNode {
   const targets = health?.targets ?? []
-  const open = targets.filter(({ state }) => state !== 'closed').length
-  const rates = targets.flatMap(({ success_rate }) => (success_rate === null ? [] : [success_rate]))
-  const firsts = targets.flatMap(({ first_byte_ms }) => (first_byte_ms === null ? [] : [first_byte_ms]))
+  const down = targets.filter(({ status }) => status === 'down')
   return (
     <Table.Tr>
       <Table.Td>
@@ -63,16 +61,16 @@ function Row({ id, health }: { readonly id: string; readonly health: HealthObjec
         </Text>
       </Table.Td>
       <Table.Td>
-        <Group gap={4} wrap="nowrap">
-          {open === 0 ? (
-            <StateBadge state="ok" word={targets.length === 0 ? 'no data yet' : 'healthy'} />
-          ) : (
-            <StateBadge state="open" word={`${open} of ${targets.length} targets down`} />
-          )}
-        </Group>
+        {health !== undefined && (
+          <span title={down.length === 0 ? '' : `${down.length} of ${targets.length} targets down`}>
+            <HealthBadge status={health.status} until={down[0]?.open_until ?? null} />
+          </span>
+        )}
       </Table.Td>
-      <Table.Td className="right number">{rates.length === 0 ? '–' : percent(Math.min(...rates))}</Table.Td>
-      <Table.Td className="right number">{firsts.length === 0 ? '–' : duration(Math.min(...firsts))}</Table.Td>
+      <Table.Td className="right number">
+        <RecentFailures of={targets} />
+      </Table.Td>
+      <Table.Td className="right number">{meanFirstByte(targets)}</Table.Td>
       <Table.Td className="right number">{count(targets.reduce((sum, target) => sum + target.in_flight, 0))}</Table.Td>
     </Table.Tr>
   )
