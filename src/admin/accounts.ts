@@ -15,6 +15,8 @@ import type { AccountFilter, Accounts, Actor, LedgerEntry, LedgerKind, Page } fr
 import { type BudgetInput, readBudgetInputs } from './budgets.ts'
 import {
   conflict,
+  EMAIL_MAX,
+  EXTERNAL_ID_MAX,
   type List,
   listOf,
   missing,
@@ -24,6 +26,7 @@ import {
   readModels,
   readName,
   readNote,
+  readRange,
   unknown,
   versionMismatch,
   wrong,
@@ -33,6 +36,9 @@ export type AccountSettings = {
   readonly budgets?: readonly BudgetInput[]
   // An event is raised when less is available; null: never.
   readonly low_balance?: string | null
+  readonly contact_email?: string | null
+  // Its id in the operator's own system.
+  readonly external_id?: string | null
   // Of keys that customers create in the portal; null: none of their own.
   readonly portal_key_limits?: Partial<WrittenKeyLimits> | null
 }
@@ -52,6 +58,8 @@ export type AccountObject = {
   readonly spent_this_month: string
   readonly budgets: readonly BudgetObject[]
   readonly low_balance: string | null
+  readonly contact_email: string | null
+  readonly external_id: string | null
   readonly portal_key_limits: WrittenKeyLimits | null
   readonly version: number
   readonly created_at: string
@@ -63,6 +71,8 @@ export type LedgerObject = {
   readonly account_id: string
   readonly kind: LedgerKind
   readonly amount: string
+  // After it: the available and held credits, less what is owed. Only in lists.
+  readonly balance: string | null
   readonly request_id: string | null
   readonly note: string | null
   readonly created_at: string
@@ -72,13 +82,15 @@ export type LedgerObject = {
   readonly requests: number | null
 }
 
+export type LedgerQuery = { readonly kind?: LedgerKind; readonly from?: string; readonly to?: string }
+
 export type AccountMethods = {
   create(input: AccountInput, actor: Actor): Promise<AccountObject>
   get(id: string): Promise<AccountObject>
   list(filter: AccountFilter): Promise<List<AccountObject>>
   update(id: string, change: AccountChange, ifMatch: string | undefined, actor: Actor): Promise<AccountObject>
   addCredits(id: string, input: CreditsInput, idempotencyKey: string | undefined, actor: Actor): Promise<LedgerObject>
-  ledger(id: string, page: Page): Promise<List<LedgerObject>>
+  ledger(id: string, query: LedgerQuery, page: Page): Promise<List<LedgerObject>>
 }
 
 export type AccountNeeds = {
@@ -133,10 +145,10 @@ export function accountMethods(needs: AccountNeeds): AccountMethods {
       return ledgerObject(entry)
     },
 
-    async ledger(accountId, page) {
-      const entries = await accounts.ledger(accountId, page)
+    async ledger(accountId, query, page) {
+      const entries = await accounts.ledger(accountId, { kind: query.kind, ...readRange(query), ...page })
       if (entries === undefined) throw unknown('account')
-      return listOf(entries, ledgerObject)
+      return listOf(entries, entry => ledgerObject(entry, entry.balance))
     },
   }
 
@@ -148,10 +160,13 @@ export function accountMethods(needs: AccountNeeds): AccountMethods {
   }
 }
 
-function readSettings({ budgets, low_balance: low, portal_key_limits: limits }: AccountSettings) {
+function readSettings(settings: AccountSettings) {
+  const { budgets, low_balance: low, contact_email: email, external_id: external, portal_key_limits: limits } = settings
   return {
     ...(budgets === undefined ? {} : { budgets: readBudgetInputs(budgets) }),
     ...(low === undefined ? {} : { lowBalance: low === null ? null : readThreshold(low) }),
+    ...(email === undefined ? {} : { contactEmail: email === null ? null : readEmail(email) }),
+    ...(external === undefined ? {} : { externalId: external === null ? null : readExternalId(external) }),
     ...(limits === undefined ? {} : { portalKeyLimits: limits === null ? null : readPortalKeyLimits(limits) }),
   }
 }
@@ -168,6 +183,22 @@ function readPortalKeyLimits(limits: Partial<WrittenKeyLimits>): PortalKeyLimits
     expiresInDays: limits.expires_in_days ?? null,
     allowedModels: readModels(limits.allowed_models ?? [], 'portal_key_limits.allowed_models'),
   }
+}
+
+// Whether mail arrives is known only to those who send it.
+function readEmail(text: string): string {
+  const email = text.trim()
+  if (email.length > EMAIL_MAX || !/^[^\s@]+@[^\s@]+$/.test(email) || /\p{Cc}/u.test(email) || !email.isWellFormed()) {
+    throw wrong('contact_email', `an e-mail address of at most ${EMAIL_MAX} characters, or null`)
+  }
+  return email
+}
+
+function readExternalId(text: string): string {
+  if (!/^[\x21-\x7e]+$/.test(text) || text.length > EXTERNAL_ID_MAX) {
+    throw wrong('external_id', `1 to ${EXTERNAL_ID_MAX} visible ASCII characters, or null`)
+  }
+  return text
 }
 
 function readThreshold(text: string): Nano {
@@ -205,19 +236,22 @@ function accountObject(account: Account): AccountObject {
     spent_this_month: formatCredits(account.spentThisMonth),
     budgets: account.budgetStates.map(budgetObject),
     low_balance: account.lowBalance === null ? null : formatCredits(account.lowBalance),
+    contact_email: account.contactEmail,
+    external_id: account.externalId,
     portal_key_limits: account.portalKeyLimits === null ? null : writeKeyLimits(account.portalKeyLimits),
     version,
     created_at: isoTime(createdAt),
   }
 }
 
-function ledgerObject(entry: LedgerEntry): LedgerObject {
+function ledgerObject(entry: LedgerEntry, balance?: Nano): LedgerObject {
   return {
     object: 'ledger_entry',
     id: entry.id,
     account_id: entry.accountId,
     kind: entry.kind,
     amount: formatCredits(entry.amount),
+    balance: balance === undefined ? null : formatCredits(balance),
     request_id: entry.requestId,
     note: entry.note,
     created_at: isoTime(entry.createdAt),

@@ -22,6 +22,10 @@ export function listOf<T, U>(page: Paged<T>, write: (item: T) => U): List<U> {
   return { object: 'list', data: page.data.map(write), has_more: page.hasMore }
 }
 
+// As RFC 5321 allows.
+export const EMAIL_MAX = 254
+export const EXTERNAL_ID_MAX = 200
+
 export function readName(text: string): string {
   if (text.trim() === '' || text.length > NAME_MAX)
     throw wrong('name', `1 to ${NAME_MAX} characters, not only whitespace`)

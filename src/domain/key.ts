@@ -101,6 +101,9 @@ export type Account = {
   readonly budgetStates: readonly BudgetState[]
   // An event is raised when less is available; null: never.
   readonly lowBalance: Nano | null
+  readonly contactEmail: string | null
+  // Its id in the operator's own system, such as a billing system.
+  readonly externalId: string | null
   readonly portalKeyLimits: PortalKeyLimits | null
   // Incremented with every change of it, except of its balance.
   readonly version: number

@@ -11,10 +11,17 @@ const CSV_ROWS_MAX = 5_000_000
 
 export type CsvRange = { readonly rowsMax: number; readonly after: string | undefined }
 
-// Usage rows page by page. The first page is read before the headers are sent, so that a refusal is still possible.
-export async function sendCsv<Row extends { readonly request_id: string }>(
+// A report: the name of its file, and the id of a row, after which the next page begins.
+export type CsvReport<Row> = {
+  readonly name: string
+  readonly columns: readonly (keyof Row)[]
+  readonly idOf: (row: Row) => string
+}
+
+// Page by page. The first page is read before the headers are sent, so that a refusal is still possible.
+export async function sendCsv<Row extends object>(
   reply: FastifyReply,
-  columns: readonly (keyof Row)[],
+  { name, columns, idOf }: CsvReport<Row>,
   range: CsvRange,
   read: (page: Page) => Promise<List<Row>>,
 ) {
@@ -30,12 +37,16 @@ export async function sendCsv<Row extends { readonly request_id: string }>(
       const last: Row | undefined = page.data.at(-1)
       if (!page.has_more || last === undefined || written >= range.rowsMax) return
       if (written >= CSV_ROWS_MAX) throw new Error(`a CSV export exceeded ${CSV_ROWS_MAX} rows`)
-      page = await readPage(range.rowsMax - written, last.request_id)
+      page = await readPage(range.rowsMax - written, idOf(last))
     }
   }
 
-  csvHeaders(reply, 'usage')
+  csvHeaders(reply, name)
   return Readable.from(lines(), { objectMode: false })
+}
+
+export function usageCsv<Row extends { readonly request_id: string }>(columns: readonly (keyof Row)[]): CsvReport<Row> {
+  return { name: 'usage', columns, idOf: ({ request_id }) => request_id }
 }
 
 export function csvHeaders(reply: FastifyReply, name: string): void {

@@ -1,6 +1,8 @@
 // The endpoints of accounts, their credits and their ledger.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { AccountMethods } from '../../admin/accounts.ts'
+import type { AccountMethods, LedgerObject } from '../../admin/accounts.ts'
+import type { Page } from '../../store/contract/operator.ts'
+import { type CsvReport, isCsv, sendCsv } from '../csv.ts'
 import { ifMatchOf, pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
@@ -19,6 +21,7 @@ export function accountEndpoints(
         ...pageOf(query),
         status: query.status,
         name: query.name?.toWellFormed(),
+        externalId: query.external_id,
         q: query.q?.toWellFormed(),
       }),
     needs,
@@ -36,7 +39,36 @@ export function accountEndpoints(
     ({ params, body, actor, request }) => accounts.addCredits(params.id ?? '', body, idempotencyKeyOf(request), actor),
     needs,
   )
-  serve(app, ADMIN.listLedger, ({ params, query }) => accounts.ledger(params.id ?? '', pageOf(query)), needs)
+  serve(
+    app,
+    ADMIN.listLedger,
+    ({ params, query, request, reply }) => {
+      reply.header('vary', 'Accept')
+      const { limit, after, format, ...filter } = query
+      const read = (page: Page) => accounts.ledger(params.id ?? '', filter, page)
+      if (!isCsv(format, request.headers.accept)) return read(pageOf(query))
+      return sendCsv(reply, LEDGER_CSV, { rowsMax: limit ?? Number.POSITIVE_INFINITY, after }, read)
+    },
+    needs,
+  )
+}
+
+const LEDGER_CSV: CsvReport<LedgerObject> = {
+  name: 'ledger',
+  columns: [
+    'id',
+    'account_id',
+    'created_at',
+    'kind',
+    'amount',
+    'balance',
+    'note',
+    'request_id',
+    'from',
+    'to',
+    'requests',
+  ],
+  idOf: ({ id }) => id,
 }
 
 function idempotencyKeyOf(request: FastifyRequest): string | undefined {

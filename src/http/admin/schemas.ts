@@ -1,7 +1,7 @@
 // Every endpoint of the admin API with its input and responses: the endpoints validate by this table, and the OpenAPI document is
 // made from it.
 import { Type } from 'typebox'
-import { NAME_MAX, NOTE_MAX } from '../../admin/input.ts'
+import { EMAIL_MAX, EXTERNAL_ID_MAX, NAME_MAX, NOTE_MAX } from '../../admin/input.ts'
 import { ERROR_CAUSES } from '../../domain/error-cause.ts'
 import {
   ALLOWED_MODELS_MAX,
@@ -12,7 +12,7 @@ import {
 } from '../../domain/key.ts'
 import { KEY_TAGS_MAX, TAG_FILTERS_MAX, TAG_NAME_PATTERN, TAG_VALUE_MAX } from '../../domain/tags.ts'
 import { ENDPOINTS, MODEL_NAME_MAX, OUTCOMES } from '../../domain/usage.ts'
-import { OVERVIEW_STEPS, SUMMARY_GROUPS, type SummaryGroup } from '../../store/contract/operator.ts'
+import { LEDGER_KINDS, OVERVIEW_STEPS, SUMMARY_GROUPS, type SummaryGroup } from '../../store/contract/operator.ts'
 import { ACCESS } from './access-schemas.ts'
 import { CATALOG } from './catalog-schemas.ts'
 import { CHANGE, CREATE, type Endpoint, endpoint, Id, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
@@ -71,10 +71,16 @@ export const controls = {
   budgets: Type.Optional(BudgetInputs),
 }
 
+const ExternalId = Type.String({ minLength: 1, maxLength: EXTERNAL_ID_MAX, pattern: '^[!-~]+$' })
+
 const accountSettings = {
   budgets: Type.Optional(BudgetInputs),
   low_balance: Type.Optional(
     Type.Union([Credits, Type.Null()], { description: 'An event is raised when less is available. `null`: never.' }),
+  ),
+  contact_email: Type.Optional(Type.Union([Type.String({ maxLength: EMAIL_MAX }), Type.Null()])),
+  external_id: Type.Optional(
+    Type.Union([ExternalId, Type.Null()], { description: "Its id in the operator's own system. Need not be unique." }),
   ),
   portal_key_limits: Type.Optional(Type.Union([PortalKeyLimitsInput, Type.Null()])),
 }
@@ -149,7 +155,13 @@ export const ADMIN = {
   }),
   listAccounts: endpoint('GET', '/accounts', 'List accounts, newest first', READ, listOf(AccountShape), {
     query: Type.Object(
-      { status: Type.Optional(AccountStatusName), name: ExactName, q: Search, ...paging('account') },
+      {
+        status: Type.Optional(AccountStatusName),
+        name: ExactName,
+        external_id: Type.Optional(ExternalId),
+        q: Search,
+        ...paging('account'),
+      },
       strict,
     ),
   }),
@@ -181,11 +193,20 @@ export const ADMIN = {
   listLedger: endpoint(
     'GET',
     '/accounts/{id}/ledger',
-    'List the ledger of an account, newest first',
+    'List the ledger of an account, newest first, as JSON or CSV',
     READ,
     listOf(LedgerEntryShape),
     {
-      query: Type.Object(paging('ledger entry'), strict),
+      query: Type.Object(
+        {
+          kind: Type.Optional(Type.Enum([...LEDGER_KINDS])),
+          from: Type.Optional(Time),
+          to: Type.Optional(Time),
+          ...paging('ledger entry'),
+          format: Type.Optional(UsageFormat),
+        },
+        strict,
+      ),
     },
   ),
   listUsage: endpoint(

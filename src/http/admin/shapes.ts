@@ -150,6 +150,8 @@ export const AccountShape = Type.Object({
   balance: Type.Object({ available: Credits, held: Credits, spent: Credits, owed: Credits }),
   ...BUDGETED,
   low_balance: nullable(Credits),
+  contact_email: nullable(Type.String()),
+  external_id: nullable(Type.String({ description: "Its id in the operator's own system." })),
   portal_key_limits: nullable(PortalKeyLimitsShape),
   version: Version,
   created_at: Time,
@@ -161,6 +163,12 @@ export const LedgerEntryShape = Type.Object({
   account_id: Type.String(),
   kind: Type.Enum([...LEDGER_KINDS]),
   amount: Credits,
+  balance: nullable(
+    Type.String({
+      description:
+        'After this entry: the available and held credits, less what is owed. `null` where one was just made.',
+    }),
+  ),
   request_id: nullable(Type.String()),
   note: nullable(Type.String()),
   created_at: Time,

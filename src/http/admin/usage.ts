@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ReportMethods, SummaryObject } from '../../admin/reports.ts'
 import type { OperatorUsageObject } from '../../domain/usage-wire.ts'
-import { csvHeader, csvHeaders, csvLine, isCsv, sendCsv } from '../csv.ts'
+import { csvHeader, csvHeaders, csvLine, isCsv, sendCsv, usageCsv } from '../csv.ts'
 import { pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
@@ -20,7 +20,7 @@ export function usageEndpoints(
       const { limit, after, format, ...filter } = query
       if (!isCsv(format, request.headers.accept)) return reports.usage(filter, pageOf(query))
       const range = { rowsMax: limit ?? Number.POSITIVE_INFINITY, after }
-      return sendCsv(reply, COLUMNS, range, page => reports.usage(filter, page))
+      return sendCsv(reply, usageCsv(COLUMNS), range, page => reports.usage(filter, page))
     },
     needs,
   )

@@ -7,7 +7,7 @@ import type { OnBug } from '../admin/answers.ts'
 import { type Ask, pageOf, serve } from '../admin/endpoint.ts'
 import { type Endpoint, PORTAL_PREFIX } from '../admin/endpoint-table.ts'
 import { accessOf } from '../admin/guard.ts'
-import { csvHeader, csvHeaders, csvLine, isCsv, sendCsv } from '../csv.ts'
+import { csvHeader, csvHeaders, csvLine, isCsv, sendCsv, usageCsv } from '../csv.ts'
 import { jsonApi } from '../json-api.ts'
 import { clearPortalCookie, type PortalGuardNeeds, portalGuard } from './guard.ts'
 import { PORTAL, PORTAL_ENDPOINTS } from './schemas.ts'
@@ -91,7 +91,7 @@ function scopedEndpoints(on: ServeScoped): void {
     reply.header('vary', 'Accept')
     if (!isCsv(format, request.headers.accept)) return scope.usage(filter, pageOf({ limit, after }))
     const range = { rowsMax: limit ?? Number.POSITIVE_INFINITY, after }
-    return sendCsv(reply, USAGE_CSV, range, page => scope.usage(filter, page))
+    return sendCsv(reply, usageCsv(USAGE_CSV), range, page => scope.usage(filter, page))
   })
   on(PORTAL.summariseUsage, async ({ query: { group_by, format, ...filter }, request, reply }, scope) => {
     reply.header('vary', 'Accept')

@@ -33,7 +33,7 @@ const { thresholds: _, ...BUDGET } = BUDGET_STATE
 const budgets = Type.Array(Type.Object(BUDGET))
 
 const PortalAccountShape = Type.Object({
-  ...Type.Omit(AccountShape, ['low_balance', 'version', 'budgets']).properties,
+  ...Type.Omit(AccountShape, ['low_balance', 'contact_email', 'external_id', 'version', 'budgets']).properties,
   budgets,
 })
 

@@ -88,13 +88,15 @@ export type Accounts = {
   ): Promise<Account | 'changed' | undefined>
   // Same idempotency key and body: the same entry again. Other body: `mismatch`. Below zero available: `too_low`.
   addCredits(input: NewCredits, actor: Actor): Promise<LedgerEntry | 'mismatch' | 'too_low' | 'too_high' | undefined>
-  ledger(accountId: string, page: Page): Promise<Paged<LedgerEntry> | undefined>
+  ledger(accountId: string, filter: LedgerFilter): Promise<Paged<LedgerLine> | undefined>
 }
 
 export type AccountChange = {
   readonly name?: string | undefined
   readonly budgets?: readonly Budget[] | undefined
   readonly lowBalance?: Nano | null | undefined
+  readonly contactEmail?: string | null | undefined
+  readonly externalId?: string | null | undefined
   readonly portalKeyLimits?: PortalKeyLimits | null | undefined
 }
 
@@ -102,6 +104,7 @@ export type AccountFilter = Page & {
   readonly status?: AccountStatus | undefined
   // Exactly this name.
   readonly name?: string | undefined
+  readonly externalId?: string | undefined
   readonly q?: string | undefined
 }
 
@@ -125,6 +128,15 @@ export type LedgerEntry = {
   readonly createdAt: number
   // Of a charge, which is the sum of a day: how many requests, and the day in milliseconds.
   readonly charged: { readonly requests: number; readonly from: number; readonly to: number } | null
+}
+
+// What all entries up to this one add up to: the available and held credits, less what is owed.
+export type LedgerLine = LedgerEntry & { readonly balance: Nano }
+
+export type LedgerFilter = Page & {
+  readonly kind?: LedgerKind | undefined
+  readonly from?: number | undefined
+  readonly to?: number | undefined
 }
 
 export type UsageReports = {

@@ -16,7 +16,7 @@ import { searchNewest } from './search.ts'
 import { big, bigOrNull, int, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
 
 const ACCOUNT =
-  'id, name, status, version, available, held, spent, owed, month, month_base, budgets, low_balance, portal_key_limits, created_at'
+  'id, name, status, version, available, held, spent, owed, month, month_base, budgets, low_balance, contact_email, external_id, portal_key_limits, created_at'
 
 export function sqlAccounts(sql: Sql): Accounts {
   return {
@@ -24,13 +24,15 @@ export function sqlAccounts(sql: Sql): Accounts {
       sql.transaction(async tx => {
         const { id, ...rest } = input
         await tx.run(
-          `INSERT INTO account (id, name, budgets, low_balance, portal_key_limits, created_at)
-           VALUES ($1, $2, $3, $4, $5, $6)`,
+          `INSERT INTO account (id, name, budgets, low_balance, contact_email, external_id, portal_key_limits, created_at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
           [
             id,
             input.name,
             writeBudgets(input.budgets ?? []),
             input.lowBalance ?? null,
+            input.contactEmail ?? null,
+            input.externalId ?? null,
             storedLimits(input.portalKeyLimits ?? null),
             tx.now(),
           ],
@@ -44,7 +46,7 @@ export function sqlAccounts(sql: Sql): Accounts {
       return row === undefined ? undefined : readOne(sql, row)
     },
 
-    async list({ limit, after, status, name, q }) {
+    async list({ limit, after, status, name, externalId, q }) {
       const words = q === undefined ? undefined : containing(q)
       const rows = await searchNewest(
         {
@@ -52,11 +54,15 @@ export function sqlAccounts(sql: Sql): Accounts {
           table: 'account_now',
           id: 'id',
           after,
-          indexed: () => {},
+          indexed: asked => asked.add('external_id = ?', externalId),
           compared(asked) {
             asked.add('status = ?', status)
             asked.add('name = ?', name)
-            asked.add("(lower(name) LIKE lower(?) ESCAPE '!' OR lower(id) LIKE lower(?) ESCAPE '!')", words, words)
+            asked.add(
+              `(lower(name) LIKE lower(?) ESCAPE '!' OR lower(id) LIKE lower(?) ESCAPE '!'
+                OR lower(contact_email) LIKE lower(?) ESCAPE '!' OR lower(external_id) LIKE lower(?) ESCAPE '!')`,
+              ...[words, words, words, words],
+            )
           },
         },
         limit + 1,
@@ -69,10 +75,10 @@ export function sqlAccounts(sql: Sql): Accounts {
 
     addCredits: (input, actor) => sql.transaction(tx => addCredits(tx, input, actor)),
 
-    async ledger(accountId, page) {
+    async ledger(accountId, filter) {
       const known = await sql.get('SELECT id FROM account WHERE id = $1', [accountId])
       if (known === undefined) return undefined
-      return listLedger(accountId, page, sql)
+      return listLedger(accountId, filter, sql)
     },
   }
 }
@@ -91,13 +97,15 @@ async function update(
   if (basedOn !== undefined && basedOn !== int(before.version)) return 'changed'
   const row = await tx.get(
     `UPDATE account SET name = COALESCE($1, name), status = COALESCE($2, status), budgets = COALESCE($3, budgets),
-       low_balance = $4, portal_key_limits = $5, version = version + 1
-     WHERE id = $6 RETURNING ${ACCOUNT}`,
+       low_balance = $4, contact_email = $5, external_id = $6, portal_key_limits = $7, version = version + 1
+     WHERE id = $8 RETURNING ${ACCOUNT}`,
     [
       patch.name ?? null,
       patch.status ?? null,
       patch.budgets === undefined ? null : writeBudgets(patch.budgets),
       patch.lowBalance === undefined ? bigOrNull(before.low_balance) : patch.lowBalance,
+      patch.contactEmail === undefined ? textOrNull(before.contact_email) : patch.contactEmail,
+      patch.externalId === undefined ? textOrNull(before.external_id) : patch.externalId,
       patch.portalKeyLimits === undefined ? textOrNull(before.portal_key_limits) : storedLimits(patch.portalKeyLimits),
       id,
     ],
@@ -199,6 +207,8 @@ async function readAccounts(tx: Tx, rows: readonly Row[]): Promise<readonly Acco
     budgets: parseBudgets(text(row.budgets)),
     budgetStates: states.get(text(row.id)) ?? [],
     lowBalance: bigOrNull(row.low_balance),
+    contactEmail: textOrNull(row.contact_email),
+    externalId: textOrNull(row.external_id),
     portalKeyLimits: limitsOf(textOrNull(row.portal_key_limits)),
     version: int(row.version),
     createdAt: int(row.created_at),

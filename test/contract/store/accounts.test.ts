@@ -5,7 +5,8 @@ import fc from 'fast-check'
 import { NANO_MAX } from '../../../src/domain/credits.ts'
 import { DAY_MS } from '../../../src/domain/key.ts'
 import { bookCost, takeHold } from '../../../src/store/billing/balances.ts'
-import type { NewCredits } from '../../../src/store/contract/operator.ts'
+import type { AccountFilter, LedgerFilter, NewCredits } from '../../../src/store/contract/operator.ts'
+import { idAt } from '../../../src/store/sql/time-order.ts'
 import { ENGINES, OPERATOR, openRepositories, type Repositories, runsOn } from '../../support/engines.ts'
 import { addRow } from '../../support/usage-rows.ts'
 
@@ -22,7 +23,7 @@ for (const { engine, open } of ENGINES) {
     assert(typeof entry === 'object')
     assert.deepEqual([entry.kind, entry.amount, entry.note], ['topup', 10n, 'first'])
     assert.equal((await repositories.accounts.get(ACCOUNT))?.balance.available, 10n)
-    assert.deepEqual((await repositories.accounts.ledger(ACCOUNT, { limit: 5 }))?.data, [entry])
+    assert.deepEqual((await repositories.accounts.ledger(ACCOUNT, { limit: 5 }))?.data, [{ ...entry, balance: 10n }])
     const event = (await repositories.events.list({ limit: 5 })).data.find(({ action }) => action === 'account.topup')
     assert.deepEqual([event?.actor, event?.address, event?.subject], [OPERATOR.name, OPERATOR.address, ACCOUNT])
   })
@@ -40,6 +41,62 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await repositories.accounts.addCredits(credits(11n, { idempotencyKey: 'k' }), OPERATOR), 'mismatch')
     const otherNote = credits(10n, { idempotencyKey: 'k', note: 'x' })
     assert.equal(await repositories.accounts.addCredits(otherNote, OPERATOR), 'mismatch')
+  })
+
+  test(`${engine}: the ledger is filtered by kind and time, and each entry has the balance after it`, async () => {
+    await using repositories = await openWithAccount()
+    const { accounts, sql } = repositories
+    const start = Math.floor(sql.now() / DAY_MS) * DAY_MS - 3 * DAY_MS
+    const booked = async (amount: bigint, at: number) => {
+      const entry = await accounts.addCredits(credits(amount, { id: idAt(at) }), OPERATOR)
+      assert(typeof entry === 'object')
+      await sql.run('UPDATE ledger SET created_at = $1 WHERE id = $2', [at, entry.id])
+    }
+    await booked(100n, start)
+    await addRow(repositories, start + 1000, { cost: 30n })
+    await booked(50n, start + DAY_MS + 5)
+    await booked(-7n, start + DAY_MS + 6)
+    await addRow(repositories, start + DAY_MS + 9, { cost: 3n })
+    const lines = async (filter: Partial<LedgerFilter>) =>
+      (await accounts.ledger(ACCOUNT, { limit: 10, ...filter }))?.data.map(
+        ({ kind, amount, balance }) => `${kind} ${amount} = ${balance}`,
+      )
+
+    const whole = ['charge -3 = 110', 'adjustment -7 = 113', 'topup 50 = 120', 'charge -30 = 70', 'topup 100 = 100']
+    assert.deepEqual(await lines({}), whole)
+    assert.deepEqual(await lines({ kind: 'topup' }), ['topup 50 = 120', 'topup 100 = 100'])
+    assert.deepEqual(await lines({ kind: 'charge' }), ['charge -3 = 110', 'charge -30 = 70'])
+    assert.deepEqual(await lines({ kind: 'correction' }), [])
+    assert.deepEqual(await lines({ from: start + DAY_MS, to: start + DAY_MS + 6 }), ['topup 50 = 120'])
+    assert.deepEqual(await lines({ to: start + DAY_MS }), ['charge -30 = 70', 'topup 100 = 100'])
+    const paged: string[] = []
+    for (let after: string | undefined, hasMore = true; hasMore; ) {
+      const page = (await accounts.ledger(ACCOUNT, { limit: 1, after }))!
+      paged.push(...page.data.map(({ kind, amount, balance }) => `${kind} ${amount} = ${balance}`))
+      after = page.data.at(-1)?.id
+      hasMore = page.hasMore
+    }
+    assert.deepEqual(paged, whole)
+  })
+
+  test(`${engine}: accounts are found by contact and by the id of another system`, async () => {
+    await using repositories = await openWithAccount()
+    const { accounts } = repositories
+    const contact = { contactEmail: 'Billing@Globex.example', externalId: 'cus_1%' }
+    const made = await accounts.create({ id: 'acct_2', name: 'two', ...contact }, OPERATOR)
+    const ids = async (filter: Partial<AccountFilter>) =>
+      (await accounts.list({ limit: 10, ...filter })).data.map(({ id }) => id)
+
+    assert.deepEqual([made.contactEmail, made.externalId], ['Billing@Globex.example', 'cus_1%'])
+    assert.deepEqual(await ids({ q: 'billing@globex' }), ['acct_2'])
+    assert.deepEqual(await ids({ q: 'US_1' }), ['acct_2'])
+    assert.deepEqual(await ids({ q: '%' }), ['acct_2'], 'a wildcard is a plain character')
+    assert.deepEqual(await ids({ externalId: 'cus_1%' }), ['acct_2'])
+    assert.deepEqual(await ids({ externalId: 'cus_' }), [])
+    const changed = await accounts.update('acct_2', { contactEmail: null }, OPERATOR)
+    assert(typeof changed === 'object')
+    assert.deepEqual([changed.contactEmail, changed.externalId], [null, 'cus_1%'])
+    assert.deepEqual(await ids({ q: 'billing' }), [])
   })
 
   test(`${engine}: idempotency keys of two accounts are independent`, async () => {
@@ -228,6 +285,7 @@ async function assertLedger(repositories: Repositories): Promise<void> {
   const entries = (await repositories.accounts.ledger(ACCOUNT, { limit: 1000 }))?.data ?? []
   const sum = entries.reduce((total, entry) => total + entry.amount, 0n)
   assert.equal(available + held - owed, sum)
+  assert.equal(entries[0]?.balance ?? 0n, sum)
   assert(available >= 0n && held >= 0n && owed >= 0n && available + held <= NANO_MAX)
   assert(available === 0n || owed === 0n)
 }
