@@ -1,6 +1,7 @@
 // `turnpike accounts …`: accounts, their balances, budgets and ledgers.
 import { randomUUID } from 'node:crypto'
 import { parseCredits } from '../../domain/credits.ts'
+import { LEDGER_KINDS } from '../../store/contract/operator.ts'
 import { callCommand, clientCommand, listCommand, pathOf } from '../call-command.ts'
 import { BadUsage, type Command, Failed, type Input, type Option } from '../command.ts'
 import { BUDGET_OPTION, ifMatch, readBudgets, something, VERSION_OPTION } from '../document.ts'
@@ -11,6 +12,8 @@ import { showOne } from '../show.ts'
 const SETTINGS: Readonly<Record<string, Option>> = {
   ...BUDGET_OPTION,
   'low-balance': { value: 'CREDITS', about: 'raise an event when less is available, or "none"' },
+  email: { value: 'ADDRESS', about: 'contact e-mail address, or "none"' },
+  'external-id': { value: 'ID', about: 'ID of the account in your own system, or "none"' },
 }
 
 const ACCOUNT = { takes: [1, 1], names: 'account' } as const
@@ -26,10 +29,14 @@ export const commands: Readonly<Record<string, Command>> = {
     {
       path: () => '/accounts',
       columns: ['id', 'name', 'state', 'available', 'spent_this_month', 'created_at'],
-      extra: ['status', 'held', 'owed', 'spent', 'low_balance', 'version'],
+      extra: ['status', 'held', 'owed', 'spent', 'low_balance', 'contact_email', 'external_id', 'version'],
       first: ['id', 'name', 'available', 'spent_this_month', 'state', 'created_at'],
       derive: ({ balance }) => balance as Json,
-      filters: { status: STATUS, search: { value: 'TEXT', about: 'part of the name or ID', query: 'q' } },
+      filters: {
+        status: STATUS,
+        search: { value: 'TEXT', about: 'part of the name, ID, e-mail or external ID', query: 'q' },
+        'external-id': { value: 'ID', about: 'exactly this external ID', query: 'external_id' },
+      },
     },
   ),
   show: callCommand(
@@ -78,21 +85,31 @@ export const commands: Readonly<Record<string, Command>> = {
     {
       usage: 'accounts ledger ACCOUNT [options]',
       about: 'Lists the ledger of an account: top-ups, adjustments, charges by day and corrections, newest first.',
-      examples: ['turnpike accounts ledger acme --limit 20'],
+      examples: ['turnpike accounts ledger acme --limit 20', 'turnpike accounts ledger acme --kind topup'],
       ...ACCOUNT,
     },
     {
       path: input => pathOf('accounts', input, '/ledger'),
-      columns: ['id', 'kind', 'amount', 'requests', 'request_id', 'note', 'created_at'],
+      columns: ['id', 'kind', 'amount', 'balance', 'requests', 'request_id', 'note', 'created_at'],
       extra: ['account_id', 'from', 'to'],
-      first: ['created_at', 'kind', 'amount', 'id', 'requests', 'note', 'request_id'],
+      first: ['created_at', 'kind', 'amount', 'balance', 'id', 'requests', 'note', 'request_id'],
+      filters: {
+        kind: { value: 'KIND', about: LEDGER_KINDS.join(', '), values: LEDGER_KINDS, query: 'kind' },
+        from: { value: 'TIME', about: 'created at or after this time, ISO 8601', query: 'from' },
+        to: { value: 'TIME', about: 'created before this time, ISO 8601', query: 'to' },
+      },
     },
   ),
 }
 
 function settings(input: Input): Json {
-  const low = input.text('low-balance')
-  return { budgets: readBudgets(input), low_balance: low === 'none' ? null : low }
+  const orNull = (name: string) => (input.text(name) === 'none' ? null : input.text(name))
+  return {
+    budgets: readBudgets(input),
+    low_balance: orNull('low-balance'),
+    contact_email: orNull('email'),
+    external_id: orNull('external-id'),
+  }
 }
 
 function checkCreate(input: Input): void {

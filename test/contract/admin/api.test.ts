@@ -8,6 +8,60 @@ import { ADMIN, ADMIN_ENDPOINTS } from '../../../src/http/admin/schemas.ts'
 import { ADMIN_BODIES } from '../../../src/http/openapi/examples.ts'
 import { openAdminFixture, PRICE } from '../../support/admin-fixture.ts'
 
+test('a ledger is filtered, has balances, and is exported as CSV', async () => {
+  await using fixture = await openAdminFixture()
+  const { body: account } = await fixture.call('POST', '/accounts', {
+    name: 'acme',
+    contact_email: ' ops@acme.example ',
+    external_id: 'cus_1',
+  })
+  const add = (amount: string, note: string) =>
+    fixture.call('POST', `/accounts/${account.id}/credits`, { amount, note }, { 'idempotency-key': note })
+  assert.equal((await add('10.5', 'first')).body.balance, null)
+  await add('-0.5', '=2+5')
+  const ledger = (query: string) => fixture.call('GET', `/accounts/${account.id}/ledger${query}`)
+
+  const all = await ledger('')
+  const csv = await ledger('?format=csv')
+  const lines = (csv.text ?? '').trim().split('\r\n')
+
+  assert.deepEqual([account.contact_email, account.external_id], ['ops@acme.example', 'cus_1'])
+  assert.deepEqual(
+    all.body.data.map(({ kind, amount, balance }: Entry) => [kind, amount, balance]),
+    [
+      ['adjustment', '-0.5', '10'],
+      ['topup', '10.5', '10.5'],
+    ],
+  )
+  assertShape(ADMIN.listLedger, all.body)
+  assert.deepEqual(
+    (await ledger('?kind=topup')).body.data.map(({ balance }: Entry) => balance),
+    ['10.5'],
+  )
+  assert.deepEqual((await ledger('?from=2999-01-01T00:00:00Z')).body.data, [])
+  assert.equal((await ledger('?kind=gift')).body.error.param, 'kind')
+  assert.equal((await ledger('?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z')).body.error.param, 'from')
+  assert.equal(lines[0], 'id,account_id,created_at,kind,amount,balance,note,request_id,from,to,requests')
+  assert.match(lines[1] ?? '', /,adjustment,-0\.5,10,"'=2\+5",/)
+  assert.equal(lines.length, 3)
+  const found = await fixture.call('GET', '/accounts?external_id=cus_1')
+  assert.deepEqual(
+    found.body.data.map(({ id }: { id: string }) => id),
+    [account.id],
+  )
+  for (const [field, value] of [
+    ['contact_email', 'nobody'],
+    ['contact_email', `${'x'.repeat(250)}@a.example`],
+    ['external_id', 'two words'],
+    ['external_id', ''],
+  ] as const) {
+    const refused = await fixture.call('PATCH', `/accounts/${account.id}`, { [field]: value })
+    assert.deepEqual([refused.status, refused.body.error.param], [400, field])
+  }
+})
+
+type Entry = { readonly kind: string; readonly amount: string; readonly balance: string }
+
 test('a key is created, rotated and revoked, and each secret is shown once', async () => {
   await using fixture = await openAdminFixture()
   const account = await fixture.call('POST', '/accounts', { name: 'acme' })
