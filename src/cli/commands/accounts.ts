@@ -1,7 +1,6 @@
 // `turnpike accounts …`: accounts, their balances, budgets and ledgers.
 import { randomUUID } from 'node:crypto'
 import { parseCredits } from '../../domain/credits.ts'
-import { LEDGER_KINDS } from '../../store/contract/operator.ts'
 import { callCommand, clientCommand, listCommand, pathOf } from '../call-command.ts'
 import { BadUsage, type Command, Failed, type Input, type Option } from '../command.ts'
 import { BUDGET_OPTION, ifMatch, readBudgets, something, VERSION_OPTION } from '../document.ts'
@@ -18,6 +17,8 @@ const SETTINGS: Readonly<Record<string, Option>> = {
 
 const ACCOUNT = { takes: [1, 1], names: 'account' } as const
 const STATUS: Option = { value: 'STATUS', about: 'active or suspended', values: ['active', 'suspended'] }
+
+const KINDS = ['topup', 'adjustment', 'charge', 'correction'] as const
 
 export const commands: Readonly<Record<string, Command>> = {
   list: listCommand(
@@ -94,9 +95,9 @@ export const commands: Readonly<Record<string, Command>> = {
       extra: ['account_id', 'from', 'to'],
       first: ['created_at', 'kind', 'amount', 'balance', 'id', 'requests', 'note', 'request_id'],
       filters: {
-        kind: { value: 'KIND', about: LEDGER_KINDS.join(', '), values: LEDGER_KINDS, query: 'kind' },
-        from: { value: 'TIME', about: 'created at or after this time, ISO 8601', query: 'from' },
-        to: { value: 'TIME', about: 'created before this time, ISO 8601', query: 'to' },
+        kind: { value: 'KIND', about: KINDS.join(', '), values: KINDS },
+        from: { value: 'TIME', about: 'created at or after this time, ISO 8601' },
+        to: { value: 'TIME', about: 'created before this time, ISO 8601' },
       },
     },
   ),

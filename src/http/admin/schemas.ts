@@ -158,7 +158,13 @@ export const ADMIN = {
       {
         status: Type.Optional(AccountStatusName),
         name: ExactName,
-        external_id: Type.Optional(ExternalId),
+        external_id: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: EXTERNAL_ID_MAX,
+            description: 'Only accounts with exactly this external id.',
+          }),
+        ),
         q: Search,
         ...paging('account'),
       },
@@ -199,7 +205,7 @@ export const ADMIN = {
     {
       query: Type.Object(
         {
-          kind: Type.Optional(Type.Enum([...LEDGER_KINDS])),
+          kind: Type.Optional(Type.Enum([...LEDGER_KINDS], { description: 'Only entries of this kind.' })),
           from: Type.Optional(Time),
           to: Type.Optional(Time),
           ...paging('ledger entry'),
