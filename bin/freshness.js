@@ -12,7 +12,7 @@ export const CODE = {
   stamp: 'dist/made-from',
 }
 export const DASHBOARD = {
-  sources: ['web/src', 'src/domain', 'web/index.html', 'web/vite.config.ts', 'package-lock.json'],
+  sources: ['web/src', 'src/domain', 'web/index.html', 'web/portal.html', 'web/vite.config.ts', 'package-lock.json'],
   output: 'web/dist',
   entry: 'web/dist/index.html',
   stamp: 'web/dist/.made-from',

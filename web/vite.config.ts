@@ -1,4 +1,4 @@
-// Builds the dashboard into web/dist, which the gateway serves itself; for development, `vite web` forwards calls to a
+// Builds the dashboard and the customer portal into web/dist, which the gateway serves itself; for development, `vite web` forwards calls to a
 // running gateway.
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
@@ -17,6 +17,9 @@ export default defineConfig({
     // What is preloaded by a script of its own would need a policy that allows it.
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 600,
+    rolldownOptions: { input: ['index.html', 'portal.html'].map(name => `${import.meta.dirname}/${name}`) },
   },
-  server: { proxy: { '/admin': GATEWAY, '/v1': GATEWAY, '/health': GATEWAY } },
+  server: {
+    proxy: { '/admin': GATEWAY, '/portal/v1': GATEWAY, '/portal/open': GATEWAY, '/v1': GATEWAY, '/health': GATEWAY },
+  },
 })

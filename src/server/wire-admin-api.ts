@@ -78,7 +78,8 @@ export function openOperator(
 
   const reports = reportMethods({ usage: store.usage, clock, standing: standingOf(store, v1, context) })
   const hasBegun = () => begun !== undefined
-  const portal = openPortal(store, { accounts, keys, reports, hasBegun }, context)
+  const exampleModel = () => catalog.current().models[0]?.id
+  const portal = openPortal(store, { accounts, keys, reports, exampleModel, hasBegun }, context)
 
   return {
     portal,
@@ -135,7 +136,7 @@ export function openOperator(
         () => 'database unavailable',
       )
     },
-    exampleModel: () => catalog.current().models[0]?.id,
+    exampleModel,
     async begin() {
       const first = await firstStart(config, { store, accounts, keys, newId })
       await store.operators.setRoot(first.adminTokenHash.toString('hex'))

@@ -17,6 +17,7 @@ type Methods = {
   readonly accounts: AccountMethods
   readonly keys: KeyMethods
   readonly reports: ReportMethods
+  exampleModel(): string | undefined
   hasBegun(): boolean
 }
 
@@ -58,6 +59,7 @@ export function openPortal(
         waitingPerOwnerMax: bounds.portalReportsWaitingMax,
       }),
     },
+    exampleModel: methods.exampleModel,
     hasBegun: methods.hasBegun,
     jsonDepthMax: bounds.jsonDepthMax,
     onBug: context.onBug,

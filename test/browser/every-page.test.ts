@@ -2,22 +2,10 @@
 // violation by axe, an empty console, no request to another host, no horizontal overflow, on a phone no list to scroll sideways;
 // with a screenshot of each.
 import assert from 'node:assert/strict'
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
-import {
-  barriers,
-  hasBrowser,
-  LOOKS,
-  lookAt,
-  openBrowser,
-  SCREENSHOTS,
-  type Screen,
-  type Visit,
-  visit,
-} from '../support/browser.ts'
+import { hasBrowser, openBrowser, visit } from '../support/browser.ts'
 import { type Gateway, startGateway } from '../support/gateway.ts'
+import { faultsOf } from '../support/page-faults.ts'
 import { until } from '../support/until.ts'
 
 const NAMES = [
@@ -31,7 +19,6 @@ test('every page is complete, accessible and logs no error', { skip: !hasBrowser
   await using gateway = await startGateway({ env: { TURNPIKE_WEBHOOKS_ALLOW_PRIVATE: '1' } })
   await using browser = await openBrowser()
   const pages = await furnish(gateway)
-  await mkdir(SCREENSHOTS, { recursive: true })
 
   for (const screen of ['desktop', 'phone'] as const) {
     await t.test(screen, async () => {
@@ -54,31 +41,6 @@ test('every page is complete, accessible and logs no error', { skip: !hasBrowser
     })
   }
 })
-
-async function faultsOf({ page }: Visit, name: string, screen: Screen): Promise<readonly string[]> {
-  const faults: string[] = []
-  if (!(await page.title()).endsWith('Turnpike')) faults.push(`on ${name} a name was run as a script`)
-  for (const look of LOOKS[screen]) {
-    await lookAt(page, look)
-    await page.screenshot({ path: join(SCREENSHOTS, `${name}-${look}.png`), fullPage: true })
-    for (const barrier of await barriers(page, look)) faults.push(`${name}, ${look}: ${barrier}`)
-  }
-  // Last, once the layout has settled.
-  const tooWide = Number(
-    await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
-  )
-  if (tooWide > 0) faults.push(`${name} is ${tooWide} pixels too wide`)
-  if (screen === 'phone') faults.push(...(await cutOff(page)).map(text => `${name} cuts off: ${text}`))
-  return faults
-}
-
-// Lists that must be scrolled sideways, and values that do not fit their place. Long names end with an ellipsis.
-async function cutOff(page: Page): Promise<readonly string[]> {
-  return page.evaluate(`
-    [...document.querySelectorAll('.table-frame, .table-frame td, dl > div')]
-      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
-      .map(({ className, innerText }) => className + ': ' + innerText.slice(0, 80))`)
-}
 
 type Pages = Readonly<Record<string, { readonly path: string; readonly shows: string | RegExp }>>
 

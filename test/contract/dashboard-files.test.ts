@@ -7,12 +7,14 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { fastify } from 'fastify'
+import { portalPages } from '../../src/http/portal/pages.ts'
 import { sendSecurityHeaders } from '../../src/http/security-headers.ts'
 import { assets, dashboard } from '../../src/http/static.ts'
 import { type Answer, httpCall } from '../support/http-call.ts'
 import { rawRequest } from '../support/raw-http.ts'
 
 const INDEX = '<!doctype html><script type="module" src="/assets/app-abc123.js"></script>'
+const PORTAL = '<!doctype html><script type="module" src="/assets/portal-abc123.js"></script>'
 const SCRIPT = `console.log(${'1 +'.repeat(2000)} 1)`
 
 test('the page is served at the root and under each of its views, and is revalidated every time', async () => {
@@ -29,6 +31,24 @@ test('the page is served at the root and under each of its views, and is revalid
   // in caches.
   const { headers } = await site.get('/')
   assert.deepEqual([headers.etag, headers['last-modified']], [undefined, undefined])
+})
+
+test('the portal has a page of its own; its policy is as strict and allows the host of the logo', async () => {
+  await using plain = await openSite({ logo: 'data:image/png;base64,AAAA' })
+  await using branded = await openSite({ logo: 'https://cdn.example:8443/a/logo.svg' })
+
+  for (const path of ['/portal', '/portal/', '/portal/keys/key_1', '/portal/usage?range=7d', '/portal/start']) {
+    const answer = await plain.get(path)
+    assert.deepEqual([answer.status, answer.text], [200, PORTAL], path)
+    assertStrict(answer)
+  }
+  assert.equal((await plain.get('/portal/v1')).status, 404)
+  const policy = async (site: typeof plain) => String((await site.get('/portal')).headers['content-security-policy'])
+  assert.equal(await policy(plain), String((await plain.get('/')).headers['content-security-policy']))
+  assert.equal(
+    await policy(branded),
+    (await policy(plain)).replace("img-src 'self' data:", "img-src 'self' data: https://cdn.example:8443"),
+  )
 })
 
 test('assets are cached for a year, compressed if accepted, and have their content types', async () => {
@@ -142,13 +162,14 @@ async function httpBytes(url: string): Promise<Buffer> {
   })
 }
 
-async function openSite({ built = true } = {}) {
+async function openSite({ built = true, logo = null as string | null } = {}) {
   const root = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
   const folder = join(root, 'dist')
   function build(): void {
     mkdirSync(join(folder, 'assets'), { recursive: true })
     mkdirSync(join(folder, 'folder.js'))
     writeFileSync(join(folder, 'index.html'), INDEX)
+    writeFileSync(join(folder, 'portal.html'), PORTAL)
     writeFileSync(join(folder, 'favicon.svg'), '<svg/>')
     writeFileSync(join(folder, '.env'), 'TOP SECRET')
     writeFileSync(join(folder, 'assets', 'app-abc123.js'), SCRIPT)
@@ -161,6 +182,13 @@ async function openSite({ built = true } = {}) {
   sendSecurityHeaders(app, { cameByTls: request => request.headers['x-forwarded-proto'] === 'https' })
   dashboard(app, folder)
   assets(app, folder)
+  portalPages(app, folder, {
+    sessions: { open: async () => ({ state: 'unknown', returnUrl: null }) },
+    brand: { name: 'Shop', logo, color: null },
+    addressOf: request => request.ip,
+    cameByTls: () => false,
+    hasBegun: () => true,
+  })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   return {
     url,

@@ -19,6 +19,7 @@ export type PortalNeeds = PortalGuardNeeds & {
   // Where customers reach the API.
   originOf(request: FastifyRequest): string
   cameByTls(request: FastifyRequest): boolean
+  exampleModel(): string | undefined
   hasBegun(): boolean
   readonly jsonDepthMax: number
   readonly onBug: OnBug
@@ -44,7 +45,8 @@ export function portalApi(app: FastifyInstance, needs: PortalNeeds): void {
       PORTAL.getSession,
       async ({ request }) => {
         const { session, secret } = guard.whoOf(request)
-        return { ...ownPortalSession(session, secret), base_url: `${needs.originOf(request)}/v1` }
+        const base_url = `${needs.originOf(request)}/v1`
+        return { ...ownPortalSession(session, secret), base_url, example_model: needs.exampleModel() ?? null }
       },
       { guard },
     )

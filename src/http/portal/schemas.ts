@@ -70,6 +70,7 @@ const OwnSessionShape = Type.Object({
   permissions: Type.Array(Type.Enum([...PORTAL_PERMISSIONS])),
   return_url: nullable(Type.String()),
   base_url: Type.String({ description: 'The base URL of the API that the keys are for.' }),
+  example_model: nullable(Type.String({ description: 'A model that is served, for examples.' })),
   expires_at: Time,
   idle_expires_at: Time,
   csrf_token: Type.String({ description: 'Send it as `X-CSRF-Token` with every change.' }),

@@ -6,10 +6,13 @@ import { Credits } from './credits.tsx'
 import { DescriptionList } from './description-list.tsx'
 import { Timestamp } from './timestamp.tsx'
 
+// Customers do not see at which shares operators are alerted.
+type Budget = Omit<BudgetObject, 'thresholds'>
+
 type Spending = {
   readonly spent: string
   readonly spent_this_month: string
-  readonly budgets: readonly BudgetObject[]
+  readonly budgets: readonly Budget[]
 }
 
 const WINDOW_LABELS: Readonly<Record<BudgetObject['window'], string>> = {
@@ -41,7 +44,7 @@ export function BudgetBars({ of }: { readonly of: Spending }): ReactNode {
   )
 }
 
-function Bar({ of: { amount, window, action, spent, held, resets_at } }: { readonly of: BudgetObject }): ReactNode {
+function Bar({ of: { amount, window, action, spent, held, resets_at } }: { readonly of: Budget }): ReactNode {
   const percent = shareOf(spent, amount)
   const held_percent = Math.min(shareOf(held, amount), 100 - Math.min(percent, 100))
   const label = `${WINDOW_LABELS[window]}: ${Math.round(percent)} % spent`

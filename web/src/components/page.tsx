@@ -10,9 +10,16 @@ export type PageProps = {
   readonly children: ReactNode
 }
 
+let product = 'Turnpike'
+
+// Shown in the titles of pages; the portal has the name of its operator.
+export function setProductName(name: string): void {
+  product = name
+}
+
 export function Page({ title, about, actions, above, children }: PageProps): ReactNode {
   useEffect(() => {
-    document.title = `${title} · Turnpike`
+    document.title = `${title} · ${product}`
   }, [title])
   return (
     <Stack gap="md" maw={1400} mx="auto">

@@ -5,7 +5,12 @@ import { type KeyObject, useRevokeKey } from '../../api/keys.ts'
 import { notify } from '../notify.tsx'
 import { TypedConfirm } from '../typed-confirm.tsx'
 
-export function RevokeKey({ of: key, onClose }: { readonly of: KeyObject; readonly onClose: () => void }): ReactNode {
+type RevokeKeyProps = {
+  readonly of: Pick<KeyObject, 'id' | 'name' | 'label'>
+  readonly onClose: () => void
+}
+
+export function RevokeKey({ of: key, onClose }: RevokeKeyProps): ReactNode {
   const revoke = useRevokeKey(key.id)
   const [abortStreams, setAbortStreams] = useState(false)
   const confirm = () =>

@@ -22,7 +22,7 @@ const COLUMNS = [
 
 type Old = KeyObject['previous'][number]
 
-export function SecretsInGrace({ of: key }: { readonly of: KeyObject }): ReactNode {
+export function SecretsInGrace({ of: key }: { readonly of: Pick<KeyObject, 'id' | 'previous'> }): ReactNode {
   const mayChange = useMayChange()
   const end = useEndGrace(key.id)
   const now = useNow()

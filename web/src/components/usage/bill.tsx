@@ -2,7 +2,6 @@
 import { Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { UsageRow } from '../../api/usage.ts'
-import { isLess, minus } from '../../format/amounts.ts'
 import { groupDecimal, shiftDecimal } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
 import { Credits } from '../credits.tsx'
@@ -17,7 +16,25 @@ const SOURCES = {
   none: 'No tokens were counted.',
 } as const
 
-export function Bill({ of: row }: { readonly of: UsageRow }): ReactNode {
+type Billed = Pick<
+  UsageRow,
+  | 'prompt_tokens'
+  | 'cached_tokens'
+  | 'cache_write_tokens'
+  | 'cache_write_1h_tokens'
+  | 'image_tokens'
+  | 'audio_tokens'
+  | 'completion_tokens'
+  | 'reasoning_tokens'
+  | 'usage_source'
+  | 'price'
+  | 'price_version'
+  | 'hold'
+  | 'cost'
+>
+
+// `children`: further sums, which only operators see.
+export function Bill({ of: row, children }: { readonly of: Billed; readonly children?: ReactNode }): ReactNode {
   const { image_tokens: image, audio_tokens: audio } = row
   const fresh = row.prompt_tokens - row.cached_tokens - row.cache_write_tokens - image - audio
   const price = row.price && pricesFor(row.prompt_tokens, row.price)
@@ -56,16 +73,7 @@ export function Bill({ of: row }: { readonly of: UsageRow }): ReactNode {
         )}
         <Sum name="Cost" value={row.cost} isBold />
         <Sum name="Initial hold" value={row.hold} />
-        {row.upstream_cost !== null && (
-          <>
-            <Sum name="Provider cost" value={row.upstream_cost} />
-            <Sum
-              name="Margin"
-              value={minus(row.cost, row.upstream_cost)}
-              isLoss={isLess(row.cost, row.upstream_cost)}
-            />
-          </>
-        )}
+        {children}
       </TableFrame>
       {row.price_version !== null && (
         <Text size="xs" c="dimmed" px="md" py="xs">
@@ -95,7 +103,7 @@ function Line({ kind, tokens, price }: LineProps): ReactNode {
   )
 }
 
-function Sum({
+export function Sum({
   name,
   value,
   isBold = false,

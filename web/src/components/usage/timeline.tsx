@@ -6,7 +6,9 @@ import { duration } from '../../format/numbers.ts'
 import { Panel } from '../panel.tsx'
 import { Timestamp } from '../timestamp.tsx'
 
-export function Timeline({ of: row }: { readonly of: UsageRow }): ReactNode {
+type Timed = Pick<UsageRow, 'created_at' | 'first_byte_at' | 'finished_at' | 'outcome'>
+
+export function Timeline({ of: row }: { readonly of: Timed }): ReactNode {
   const start = Date.parse(row.created_at)
   const since = (at: string | null) => (at === null ? null : Date.parse(at) - start)
   // A refused request has no response that could begin.
@@ -54,7 +56,7 @@ function Bar({ first, whole }: { readonly first: number | null; readonly whole: 
   )
 }
 
-function placeholderFor(name: string, row: UsageRow): string {
+function placeholderFor(name: string, row: Timed): string {
   if (row.outcome === null) return 'not yet'
   return name === 'First byte' ? 'none' : 'unknown'
 }

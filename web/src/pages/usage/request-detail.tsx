@@ -17,6 +17,7 @@ import { Bill } from '../../components/usage/bill.tsx'
 import { OUTCOMES } from '../../components/usage/outcomes.ts'
 import { Timeline } from '../../components/usage/timeline.tsx'
 import { Attempts } from './attempts.tsx'
+import { Margin } from './margin.tsx'
 import { Reason, SoldAtLoss } from './reason.tsx'
 import { Routing } from './routing.tsx'
 
@@ -48,7 +49,9 @@ export default function RequestDetail({ id }: { readonly id: string }): ReactNod
       </Panel>
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Timeline of={row} />
-        <Bill of={row} />
+        <Bill of={row}>
+          <Margin of={row} />
+        </Bill>
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Attempts of={row} />

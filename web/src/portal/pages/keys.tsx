@@ -1,0 +1,132 @@
+// The keys of the account.
+import { Button, Group, Select, Table, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { IconKey, IconPlus } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { Link, useLocation } from 'wouter'
+import { Credits } from '../../components/credits.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { MoreButton } from '../../components/more-button.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { useParams } from '../../components/search-params.ts'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
+import { Ago } from '../../components/timestamp.tsx'
+import { columnPlaces } from '../../format/amounts.ts'
+import { CreateKey } from '../create-key.tsx'
+import { type PortalKey, usePortalKeys } from '../data.ts'
+import { useMay } from '../session.ts'
+
+const COLUMNS = [
+  { name: 'Name' },
+  { name: 'Key', card: 'unnamed' },
+  { name: 'Status', card: 'value' },
+  { name: 'This month', isRight: true },
+  { name: 'Spent', isRight: true },
+  { name: 'Credit limit', isRight: true },
+  { name: 'Last used', isRight: true },
+] as const
+
+export default function Keys(): ReactNode {
+  const mayChange = useMay('keys')
+  const [isCreating, dialog] = useDisclosure(false)
+  const [params, setParams] = useParams()
+  const status = params.get('status') ?? 'active'
+  const keys = usePortalKeys(status === 'all' ? {} : { status })
+  const rows = keys.data?.pages.flatMap(page => page.data) ?? []
+  const create = mayChange && (
+    <Button leftSection={<IconPlus size={16} />} onClick={dialog.open}>
+      Create key
+    </Button>
+  )
+  return (
+    <Page title="Keys" about="Secrets are shown only when they are created." actions={create}>
+      <Select
+        aria-label="Status"
+        w={150}
+        allowDeselect={false}
+        data={[
+          { value: 'active', label: 'Active' },
+          { value: 'revoked', label: 'Revoked' },
+          { value: 'expired', label: 'Expired' },
+          { value: 'all', label: 'All keys' },
+        ]}
+        value={status}
+        onChange={next => setParams({ status: next ?? '' })}
+      />
+      {keys.error !== null && <ErrorAlert error={keys.error} onRetry={() => void keys.refetch()} />}
+      <Panel flush>
+        {rows.length > 0 && <KeyTable rows={rows} />}
+        {keys.isSuccess && rows.length === 0 && (
+          <EmptyState icon={IconKey} title={status === 'active' ? 'No keys yet' : 'No keys'} action={create}>
+            A key lets your programs use the API.
+          </EmptyState>
+        )}
+        <MoreButton of={keys} />
+      </Panel>
+      {isCreating && <CreateKey onClose={dialog.close} />}
+    </Page>
+  )
+}
+
+function KeyTable({ rows }: { readonly rows: readonly PortalKey[] }): ReactNode {
+  const [, goTo] = useLocation()
+  const places = {
+    month: columnPlaces(rows.map(({ spent_this_month: month }) => month)),
+    spent: columnPlaces(rows.map(({ spent }) => spent)),
+    limit: columnPlaces(rows.flatMap(({ credit_limit: limit }) => limit ?? [])),
+  }
+  return (
+    <TableFrame label="Keys" columns={COLUMNS}>
+      {rows.map(key => (
+        <Table.Tr
+          key={key.id}
+          className="row-link"
+          onClick={({ target }) => target instanceof Element && target.closest('a') === null && goTo(`/keys/${key.id}`)}
+        >
+          <Table.Td>
+            <Text
+              component={Link}
+              href={`/keys/${key.id}`}
+              size="sm"
+              fw={500}
+              c="inherit"
+              className="one-line"
+              maw={280}
+              title={key.name}
+            >
+              {key.name}
+            </Text>
+          </Table.Td>
+          <Table.Td className="mono">{key.label}</Table.Td>
+          <Table.Td>
+            <Group gap={6} wrap="nowrap">
+              <StateBadge state={key.state} />
+              {key.previous.length > 0 && key.status === 'active' && (
+                <StateBadge state="limited" word={`${key.previous.length} in grace`} />
+              )}
+            </Group>
+          </Table.Td>
+          <Table.Td className="right">
+            <Credits value={key.spent_this_month} places={places.month} />
+          </Table.Td>
+          <Table.Td className="right">
+            <Credits value={key.spent} places={places.spent} />
+          </Table.Td>
+          <Table.Td className="right">
+            {key.credit_limit === null ? (
+              'no limit'
+            ) : (
+              <Credits value={key.credit_limit} places={places.limit} zero="0.00" />
+            )}
+          </Table.Td>
+          <Table.Td className="right">
+            <Ago at={key.last_used_at} />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </TableFrame>
+  )
+}
