@@ -71,7 +71,7 @@ test('a refusal for money says whose limit it was, what is left and what was nee
       budget: 'account',
       window: 'day',
       amount: '25',
-      spent: '24.9',
+      available: '0.1',
       required: '0.3',
       resets_at: '2026-11-18T00:00:00Z',
     },
@@ -86,7 +86,7 @@ test('a refusal for money says whose limit it was, what is left and what was nee
   assert.equal(overdrawn.sentence, 'Refused: the account is overdrawn by 1.50 credits.')
   assert.equal(
     budget.sentence,
-    'Refused: the account’s budget of 25.00 per day has 24.90 spent, and the request may cost up to 0.30. It resets at 2026-11-18 00:00 UTC.',
+    'Refused: the account’s budget of 25.00 per day has 0.10 left, and the request may cost up to 0.30. It resets at 2026-11-18 00:00 UTC.',
   )
   assert.equal(budget.actions[0]?.href, '/accounts/acct_1?open=edit')
 })

@@ -1,8 +1,14 @@
 // Queries and mutations for accounts, their credits and their ledger.
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { AccountChange, AccountObject, CreditsInput, LedgerObject } from '../../../src/admin/accounts.ts'
+import type {
+  AccountChange,
+  AccountInput,
+  AccountObject,
+  CreditsInput,
+  LedgerObject,
+} from '../../../src/admin/accounts.ts'
 import type { List } from '../../../src/admin/input.ts'
-import { call, ifMatch, queryOf } from './call.ts'
+import { apiUrl, call, ifMatch, queryOf } from './call.ts'
 import { LIVE_MS, SLOW_MS } from './queries.ts'
 
 export type { AccountObject, LedgerObject }
@@ -48,19 +54,28 @@ export function useAccountName(id: string): string {
   return accounts.find(account => account.id === id)?.name ?? id
 }
 
-export function useLedger(id: string) {
+export type LedgerFilter = { readonly kind?: string; readonly from?: string; readonly to?: string }
+
+export function useLedger(id: string, filter: LedgerFilter) {
   return useInfiniteQuery({
-    queryKey: ['accounts', 'ledger', id],
+    queryKey: ['accounts', 'ledger', id, filter],
     queryFn: ({ pageParam, signal }) =>
-      call<List<LedgerObject>>('GET', `${pathOf(id)}/ledger${queryOf({ limit: PAGE, after: pageParam })}`, { signal }),
+      call<List<LedgerObject>>('GET', `${pathOf(id)}/ledger${queryOf({ ...filter, limit: PAGE, after: pageParam })}`, {
+        signal,
+      }),
+    placeholderData: before => before,
     initialPageParam: '',
     getNextPageParam: page => (page.has_more ? page.data.at(-1)?.id : undefined),
     refetchInterval: ({ state }) => (state.data?.pages.length === 1 ? LIVE_MS : false),
   })
 }
 
+export function ledgerCsv(id: string, filter: LedgerFilter): string {
+  return apiUrl(`${pathOf(id)}/ledger${queryOf({ ...filter, format: 'csv' })}`)
+}
+
 export function useCreateAccount() {
-  return useAccountChange((name: string) => call<AccountObject>('POST', '/accounts', { body: { name } }))
+  return useAccountChange((input: AccountInput) => call<AccountObject>('POST', '/accounts', { body: input }))
 }
 
 export function useUpdateAccount(of: AccountObject) {

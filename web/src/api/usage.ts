@@ -1,5 +1,5 @@
 // Queries for usage rows, one request, and sums.
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
 import type { List } from '../../../src/admin/input.ts'
 import type { SummaryObject } from '../../../src/admin/reports.ts'
 import type { OperatorUsageObject } from '../../../src/domain/usage-wire.ts'
@@ -34,6 +34,26 @@ export function useUsage(filter: UsageFilter) {
     getNextPageParam: page => (page.has_more ? page.data.at(-1)?.request_id : undefined),
     placeholderData: before => before,
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 ? LIVE_MS : false),
+  })
+}
+
+const FAILURES = ['refused', 'upstream_failed', 'upstream_broke'] as const
+
+export function useLastFailures(accountId: string, max: number) {
+  return useQueries({
+    queries: FAILURES.map(outcome => ({
+      queryKey: ['usage', 'failures', accountId, outcome],
+      queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+        call<List<UsageRow>>('GET', `/usage${queryOf({ account_id: accountId, outcome, limit: max })}`, { signal }),
+      refetchInterval: SLOW_MS,
+    })),
+    combine: results => ({
+      isSuccess: results.every(each => each.isSuccess),
+      rows: results
+        .flatMap(({ data }) => data?.data ?? [])
+        .sort((a, b) => (a.request_id > b.request_id ? -1 : 1))
+        .slice(0, max),
+    }),
   })
 }
 

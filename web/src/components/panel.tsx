@@ -14,7 +14,7 @@ export function Panel({ title, about, actions, flush = false, children }: PanelP
   return (
     <Box component="section" className="panel" miw={0} {...(title === undefined ? {} : { 'aria-label': title })}>
       {title !== undefined && (
-        <Group justify="space-between" px="md" pt="sm" pb={flush ? 'xs' : 0} gap="xs" wrap="nowrap">
+        <Group justify="space-between" px="md" pt="sm" pb={flush ? 'xs' : 0} gap="xs">
           <Box miw={0}>
             <Title order={2}>{title}</Title>
             {about !== undefined && (
@@ -23,7 +23,7 @@ export function Panel({ title, about, actions, flush = false, children }: PanelP
               </Text>
             )}
           </Box>
-          <Box flex="none">{actions}</Box>
+          <Box maw="100%">{actions}</Box>
         </Group>
       )}
       <Box p={flush ? 0 : 'md'} pt={flush ? 0 : title === undefined ? 'md' : 'xs'}>

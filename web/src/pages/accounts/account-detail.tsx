@@ -1,5 +1,5 @@
-// One account: balance, recent spend, ledger, and the actions on it.
-import { Anchor, Button, Group, SimpleGrid } from '@mantine/core'
+// One account: balance, spending, contact, keys, last failures, ledger, and the actions on it.
+import { Anchor, Button, SimpleGrid, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconAdjustments, IconPencil, IconPlus } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
@@ -18,8 +18,10 @@ import { StateBadge } from '../../components/state-badge.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 import { isZero } from '../../format/decimals.ts'
 import { SpendByDay } from '../usage/spend-by-day.tsx'
+import { AccountKeys } from './account-keys.tsx'
 import { AddCredits } from './add-credits.tsx'
 import { EditAccount } from './edit-account.tsx'
+import { LastFailures } from './last-failures.tsx'
 import { Ledger } from './ledger.tsx'
 
 export default function AccountDetail({ id }: { readonly id: string }): ReactNode {
@@ -38,42 +40,64 @@ export default function AccountDetail({ id }: { readonly id: string }): ReactNod
     >
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
         <Panel title="Balance" about="In credits">
+          <Text fz={28} fw={650} lh={1.2} component="div" mb="sm">
+            <Credits value={balance.available} zero="0.00" />
+            <Text span size="sm" c="dimmed" fw={400} ml={6}>
+              available
+            </Text>
+          </Text>
           <DescriptionList
             of={[
-              ['Available', <Credits key="available" value={balance.available} />],
               ['Held by running requests', <Credits key="held" value={balance.held} />],
               ['Owed', isZero(balance.owed) ? 'none' : <Credits key="owed" value={balance.owed} />],
               [
                 'Low balance event below',
                 account.low_balance === null ? 'never' : <Credits key="low" value={account.low_balance} />,
               ],
-              ['Created', <Timestamp key="created" at={account.created_at} />],
-              ['ID', <Identifier key="id" id={account.id} label="ID" />],
             ]}
           />
         </Panel>
         <Panel title="Spending" about="In credits">
           <BudgetBars of={account} />
         </Panel>
-      </SimpleGrid>
-      <Panel
-        title="Last 30 days"
-        actions={
-          <Group gap="md">
-            <Anchor component={Link} href={`/keys?account_id=${account.id}`} size="sm">
-              View keys
-            </Anchor>
+        <Panel title="Details">
+          <DescriptionList of={detailsOf(account)} />
+        </Panel>
+        <Panel
+          title="Last 30 days"
+          actions={
             <Anchor component={Link} href={`/usage?account_id=${account.id}`} size="sm">
               View requests
             </Anchor>
-          </Group>
-        }
-      >
-        <SpendByDay filter={{ account_id: account.id }} />
-      </Panel>
+          }
+        >
+          <SpendByDay filter={{ account_id: account.id }} />
+        </Panel>
+      </SimpleGrid>
+      <AccountKeys accountId={account.id} />
+      <LastFailures accountId={account.id} />
       <Ledger accountId={account.id} />
     </Page>
   )
+}
+
+function detailsOf(account: AccountObject): readonly (readonly [string, ReactNode])[] {
+  const { contact_email: email, external_id: external } = account
+  return [
+    [
+      'Contact e-mail',
+      email === null ? (
+        'none'
+      ) : (
+        <Anchor key="email" href={`mailto:${encodeURIComponent(email).replaceAll('%40', '@')}`} size="sm">
+          <bdi>{email}</bdi>
+        </Anchor>
+      ),
+    ],
+    ['External ID', external === null ? 'none' : <Identifier key="external" id={external} label="external ID" />],
+    ['Created', <Timestamp key="created" at={account.created_at} />],
+    ['ID', <Identifier key="id" id={account.id} label="ID" />],
+  ]
 }
 
 function Actions({ of: account }: { readonly of: AccountObject }): ReactNode {

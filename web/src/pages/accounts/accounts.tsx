@@ -19,6 +19,7 @@ import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 import { columnPlaces } from '../../format/amounts.ts'
 import { isZero } from '../../format/decimals.ts'
+import { ContactFields, NO_CONTACT } from './contact-fields.tsx'
 
 const COLUMNS = [
   { name: 'Name' },
@@ -53,7 +54,7 @@ export default function Accounts(): ReactNode {
   )
   return (
     <Page title="Accounts" about="Keys draw credits from accounts. All amounts are in credits." actions={create}>
-      <SearchInput value={q} onSearch={text => setParams({ q: text })} label="Name or ID" />
+      <SearchInput value={q} onSearch={text => setParams({ q: text })} label="Name, e-mail or ID" />
       {accounts.error !== null && <ErrorAlert error={accounts.error} onRetry={() => void accounts.refetch()} />}
       <Panel flush>
         {rows.length > 0 && (
@@ -111,7 +112,9 @@ export default function Accounts(): ReactNode {
             title={q === '' ? 'No accounts yet' : 'No matching accounts'}
             action={q === '' && create}
           >
-            {q === '' ? 'Create an account, add credits, and create keys for it.' : 'Search by part of the name or ID.'}
+            {q === ''
+              ? 'Create an account, add credits, and create keys for it.'
+              : 'Search by part of the name, e-mail, ID or external ID.'}
           </EmptyState>
         )}
         <MoreButton of={accounts} />
@@ -123,6 +126,7 @@ export default function Accounts(): ReactNode {
 
 function CreateAccount({ onClose }: { readonly onClose: () => void }): ReactNode {
   const [name, setName] = useState('')
+  const [contact, setContact] = useState(NO_CONTACT)
   const [, goTo] = useLocation()
   const create = useCreateAccount()
   return (
@@ -130,7 +134,11 @@ function CreateAccount({ onClose }: { readonly onClose: () => void }): ReactNode
       <form
         onSubmit={event => {
           event.preventDefault()
-          if (!create.isPending) create.mutate(name, { onSuccess: ({ id }) => goTo(`/accounts/${id}`) })
+          if (create.isPending) return
+          const given = Object.entries(contact).flatMap(([field, text]) =>
+            text.trim() === '' ? [] : [[field, text.trim()]],
+          )
+          create.mutate({ name, ...Object.fromEntries(given) }, { onSuccess: ({ id }) => goTo(`/accounts/${id}`) })
         }}
       >
         <Stack gap="sm">
@@ -143,6 +151,7 @@ function CreateAccount({ onClose }: { readonly onClose: () => void }): ReactNode
             value={name}
             onChange={event => setName(event.currentTarget.value)}
           />
+          <ContactFields value={contact} onChange={setContact} />
           {create.error !== null && <ErrorAlert error={create.error} title="The account was not created" />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>

@@ -1,10 +1,11 @@
-// The dialog that changes an account: its name, whether it is active, its budgets and its low balance.
+// The dialog that changes an account: its name, contact, whether it is active, its budgets and its low balance.
 import { Button, Group, Modal, Stack, Switch, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type AccountObject, useUpdateAccount } from '../../api/accounts.ts'
 import { BudgetFields, budgetError, budgetFieldsOf, budgetInputsOf } from '../../components/budget-fields.tsx'
 import { ConflictAlert } from '../../components/conflict-alert.tsx'
 import { notify } from '../../components/notify.tsx'
+import { ContactFields, changedContact, contactOf } from './contact-fields.tsx'
 
 type Props = { readonly of: AccountObject; readonly onClose: () => void }
 
@@ -15,6 +16,7 @@ export function EditAccount({ of: latest, onClose }: Props): ReactNode {
   const [isActive, setActive] = useState(account.status === 'active')
   const [budgets, setBudgets] = useState(() => budgetFieldsOf(account.budgets))
   const [lowBalance, setLowBalance] = useState(account.low_balance ?? '')
+  const [contact, setContact] = useState(() => contactOf(account))
   const [error, setError] = useState<string | null>(null)
   const update = useUpdateAccount(account)
   const reload = () => {
@@ -23,6 +25,7 @@ export function EditAccount({ of: latest, onClose }: Props): ReactNode {
     setActive(latest.status === 'active')
     setBudgets(budgetFieldsOf(latest.budgets))
     setLowBalance(latest.low_balance ?? '')
+    setContact(contactOf(latest))
     update.reset()
   }
   const status = isActive ? 'active' : 'suspended'
@@ -40,6 +43,7 @@ export function EditAccount({ of: latest, onClose }: Props): ReactNode {
       ...(status === account.status ? {} : { status: status as AccountObject['status'] }),
       ...(isSame ? {} : { budgets: inputs }),
       ...(low === account.low_balance ? {} : { low_balance: low }),
+      ...changedContact(contact, account),
     }
     update.mutate(change, {
       onSuccess: () => {
@@ -72,6 +76,7 @@ export function EditAccount({ of: latest, onClose }: Props): ReactNode {
             checked={isActive}
             onChange={event => setActive(event.currentTarget.checked)}
           />
+          <ContactFields value={contact} onChange={setContact} />
           <BudgetFields value={budgets} onChange={setBudgets} error={error} />
           <TextInput
             label="Low balance"

@@ -1,9 +1,10 @@
-// The ledger of an account, newest entry first.
-import { Anchor, Table } from '@mantine/core'
-import { IconReceipt } from '@tabler/icons-react'
-import type { ReactNode } from 'react'
+// The ledger of an account, newest entry first, by kind and time, with the balance after each entry.
+import { Anchor, Button, Group, Select, Table } from '@mantine/core'
+import { IconDownload, IconReceipt } from '@tabler/icons-react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import { type LedgerObject, useLedger } from '../../api/accounts.ts'
+import { type LedgerFilter, type LedgerObject, ledgerCsv, useLedger } from '../../api/accounts.ts'
+import { serverNow } from '../../api/connection.ts'
 import { Credits } from '../../components/credits.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
@@ -11,12 +12,15 @@ import { MoreButton } from '../../components/more-button.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
+import { useZone } from '../../components/zone.ts'
 import { columnPlaces } from '../../format/amounts.ts'
+import { formatTime, startOfMonth } from '../../format/time.ts'
 
 const COLUMNS = [
   { name: 'Time' },
   { name: 'Type', card: 'unnamed' },
   { name: 'Amount', isRight: true, card: 'value' },
+  { name: 'Balance', isRight: true },
   { name: 'Requests or note', card: 'unnamed' },
 ] as const
 
@@ -27,12 +31,61 @@ const KINDS: Readonly<Record<LedgerObject['kind'], string>> = {
   correction: 'Correction',
 }
 
+const MONTHS = 13
+
 export function Ledger({ accountId }: { readonly accountId: string }): ReactNode {
-  const ledger = useLedger(accountId)
+  const [kind, setKind] = useState('')
+  const [month, setMonth] = useState('')
+  const zone = useZone()
+  const months = useMemo(() => monthsOf(zone, serverNow()), [zone])
+  const { from, to } = months.find(({ value }) => value === month) ?? {}
+  const filter: LedgerFilter = {
+    ...(kind === '' ? {} : { kind }),
+    ...(from === undefined || to === undefined ? {} : { from, to }),
+  }
+  const isFiltered = kind !== '' || month !== ''
+  const ledger = useLedger(accountId, filter)
   const entries = ledger.data?.pages.flatMap(page => page.data) ?? []
-  const places = columnPlaces(entries.map(({ amount }) => amount))
+  const places = columnPlaces(entries.flatMap(({ amount, balance }) => [amount, balance ?? '0']))
   return (
-    <Panel title="Ledger" flush>
+    <Panel
+      title="Ledger"
+      flush
+      actions={
+        <Group gap="xs">
+          <Select
+            aria-label="Kind of entry"
+            placeholder="All entries"
+            size="xs"
+            w={150}
+            clearable
+            data={Object.entries(KINDS).map(([value, label]) => ({ value, label }))}
+            value={kind === '' ? null : kind}
+            onChange={value => setKind(value ?? '')}
+          />
+          <Select
+            aria-label="Month"
+            placeholder="All time"
+            size="xs"
+            w={120}
+            clearable
+            data={months.map(({ value, label }) => ({ value, label }))}
+            value={month === '' ? null : month}
+            onChange={value => setMonth(value ?? '')}
+          />
+          <Button
+            component="a"
+            href={ledgerCsv(accountId, filter)}
+            download="ledger.csv"
+            size="xs"
+            variant="default"
+            leftSection={<IconDownload size={15} />}
+          >
+            Export CSV
+          </Button>
+        </Group>
+      }
+    >
       {ledger.error !== null && <ErrorAlert error={ledger.error} onRetry={() => void ledger.refetch()} />}
       {entries.length > 0 && (
         <TableFrame label="Ledger" columns={COLUMNS}>
@@ -45,33 +98,53 @@ export function Ledger({ accountId }: { readonly accountId: string }): ReactNode
               <Table.Td className="right">
                 <Credits value={entry.amount} places={places} />
               </Table.Td>
+              <Table.Td className="right">
+                <Credits value={entry.balance ?? '0'} places={places} zero="0.00" />
+              </Table.Td>
               <Table.Td className="break" maw={420}>
-                {entry.request_id !== null && (
-                  <Anchor component={Link} href={`/usage/${entry.request_id}`} size="sm" className="mono">
-                    {entry.request_id}
-                  </Anchor>
-                )}
-                {entry.from !== null && entry.to !== null && (
-                  <Anchor
-                    component={Link}
-                    href={`/usage?account_id=${accountId}&from=${entry.from}&to=${entry.to}`}
-                    size="sm"
-                  >
-                    {entry.requests === 1 ? '1 request' : `${entry.requests?.toLocaleString('en')} requests`}
-                  </Anchor>
-                )}
-                {entry.note !== null && <span className="name">{entry.note}</span>}
+                <Note of={entry} accountId={accountId} />
               </Table.Td>
             </Table.Tr>
           ))}
         </TableFrame>
       )}
       {ledger.isSuccess && entries.length === 0 && (
-        <EmptyState icon={IconReceipt} title="No ledger entries yet">
-          Until credits are added, requests to priced models are rejected with 402.
+        <EmptyState icon={IconReceipt} title={isFiltered ? 'No matching entries' : 'No ledger entries yet'}>
+          {isFiltered
+            ? 'Choose another kind or month.'
+            : 'Until credits are added, requests to priced models are refused with 402.'}
         </EmptyState>
       )}
       <MoreButton of={ledger} />
     </Panel>
   )
+}
+
+function Note({ of: entry, accountId }: { readonly of: LedgerObject; readonly accountId: string }): ReactNode {
+  if (entry.request_id !== null) {
+    return (
+      <Anchor component={Link} href={`/usage/${entry.request_id}`} size="sm" className="mono">
+        {entry.request_id}
+      </Anchor>
+    )
+  }
+  if (entry.from !== null && entry.to !== null) {
+    const href = `/usage?account_id=${accountId}&from=${entry.from}&to=${entry.to}`
+    return (
+      <Anchor component={Link} href={href} size="sm">
+        {entry.requests === 1 ? '1 request' : `${entry.requests?.toLocaleString('en')} requests`}
+      </Anchor>
+    )
+  }
+  return <span className="name">{entry.note}</span>
+}
+
+// The last year by months, newest first.
+function monthsOf(zone: string, now: number) {
+  return Array.from({ length: MONTHS }, (_, ago) => {
+    const start = startOfMonth(now, zone, -ago)
+    const label = formatTime(start, 'month', zone)
+    const to = new Date(startOfMonth(now, zone, 1 - ago)).toISOString()
+    return { value: label, label, from: new Date(start).toISOString(), to }
+  })
 }

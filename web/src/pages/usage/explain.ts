@@ -161,15 +161,15 @@ function insufficientCredits(row: UsageRow, detail: Detail): ReturnType<Explain>
 }
 
 function budgetExceeded(row: UsageRow, detail: Detail): ReturnType<Explain> {
-  const { budget, window, amount: most, spent, required, resets_at: resets } = detail
+  const { budget, window, amount: most, available, required, resets_at: resets } = detail
   const isAccount = budget === 'account'
   const per = window === 'total' ? 'in total' : `per ${window}`
   const size = isAmount(most) ? ` of ${amount(most)} ${per}` : ''
-  const used = isAmount(spent) ? ` has ${isZero(spent) ? 'nothing' : amount(spent)} spent` : ' is used up'
+  const left = isAmount(available) && !isZero(available) ? ` has ${amount(available)} left` : ' is used up'
   const needs = isAmount(required) ? `, and the request may cost up to ${amount(required)}` : ''
   const until = typeof resets === 'string' ? ` It resets at ${resets.slice(0, 16).replace('T', ' ')} UTC.` : ''
   return [
-    `the ${isAccount ? 'account' : 'key'}’s budget${size}${used}${needs}.${until}`,
+    `the ${isAccount ? 'account' : 'key'}’s budget${size}${left}${needs}.${until}`,
     isAccount ? editAccount('Raise budget', row) : editKey('Raise budget', row),
   ]
 }
