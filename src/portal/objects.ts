@@ -6,7 +6,7 @@ import type { SummaryObject } from '../admin/reports.ts'
 import { REFUSALS, type RefusalCode } from '../domain/refusal.ts'
 import type { OperatorUsageObject } from '../domain/usage-wire.ts'
 
-const ACCOUNT = [
+export const ACCOUNT_FIELDS = [
   'object',
   'id',
   'name',
@@ -19,9 +19,9 @@ const ACCOUNT = [
   'created_at',
 ] as const satisfies readonly (keyof AccountObject)[]
 
-const BUDGET = ['amount', 'window', 'action', 'spent', 'held', 'remaining', 'resets_at'] as const
+export const BUDGET_FIELDS = ['amount', 'window', 'action', 'spent', 'held', 'remaining', 'resets_at'] as const
 
-const KEY = [
+export const KEY_FIELDS = [
   'object',
   'id',
   'name',
@@ -100,11 +100,11 @@ export type PortalUsage = ReturnType<typeof portalUsage>
 export type PortalSummary = ReturnType<typeof portalSummary>
 
 export function portalAccount(account: AccountObject) {
-  return { ...picked(account, ACCOUNT), budgets: account.budgets.map(budget => picked(budget, BUDGET)) }
+  return { ...picked(account, ACCOUNT_FIELDS), budgets: account.budgets.map(budget => picked(budget, BUDGET_FIELDS)) }
 }
 
 export function portalKey(key: KeyObject) {
-  return { ...picked(key, KEY), budgets: key.budgets.map(budget => picked(budget, BUDGET)) }
+  return { ...picked(key, KEY_FIELDS), budgets: key.budgets.map(budget => picked(budget, BUDGET_FIELDS)) }
 }
 
 export function portalUsage(row: OperatorUsageObject) {

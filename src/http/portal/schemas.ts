@@ -1,7 +1,8 @@
 // Every endpoint of the customer portal's API with its input and responses: the endpoints validate by this table, and a test calls each of
 // them with the ids of another account.
-import { Type } from 'typebox'
+import { type TProperties, Type } from 'typebox'
 import { PORTAL_PERMISSIONS } from '../../domain/portal.ts'
+import { ACCOUNT_FIELDS, BUDGET_FIELDS, KEY_FIELDS, SUMMARY_FIELDS, USAGE_FIELDS } from '../../portal/objects.ts'
 import type { SummaryGroup } from '../../store/contract/operator.ts'
 import {
   ADMIN_PREFIX,
@@ -29,33 +30,23 @@ import {
   Time,
 } from '../admin/shapes.ts'
 
-const { thresholds: _, ...BUDGET } = BUDGET_STATE
-const budgets = Type.Array(Type.Object(BUDGET))
+// The fields that customers see, of the shapes for operators.
+const budgets = Type.Array(Type.Object(picked(BUDGET_STATE, BUDGET_FIELDS)))
 
-const PortalAccountShape = Type.Object({
-  ...Type.Omit(AccountShape, ['low_balance', 'contact_email', 'external_id', 'version', 'budgets']).properties,
-  budgets,
-})
+const PortalAccountShape = Type.Object({ ...picked(AccountShape.properties, ACCOUNT_FIELDS), budgets })
 
-const PortalKeyShape = Type.Object({ ...Type.Omit(KeyShape, ['version', 'budgets']).properties, budgets })
+const PortalKeyShape = Type.Object({ ...picked(KeyShape.properties, KEY_FIELDS), budgets })
 const PortalKeyWithSecretShape = Type.Object({
   ...PortalKeyShape.properties,
   secret: Type.String({ description: 'The secret, shown only once.' }),
 })
 
 const PortalUsageShape = Type.Object({
-  ...Type.Omit(OperatorUsageShape, [
-    'attempts',
-    'routing',
-    'upstream_cost',
-    'upstream_id',
-    'error_message',
-    'error_detail',
-  ]).properties,
+  ...picked(OperatorUsageShape.properties, ['object', ...USAGE_FIELDS]),
   reason: nullable(Type.String({ description: 'One sentence about a request that was refused or failed.' })),
 })
 
-const PortalSummaryShape = Type.Omit(SummaryShape, ['upstream_cost', 'margin', 'requests_without_upstream_cost'])
+const PortalSummaryShape = Type.Object(picked(SummaryShape.properties, SUMMARY_FIELDS))
 
 const BrandShape = Type.Object({
   object: Type.Literal('portal_brand'),
@@ -146,4 +137,8 @@ function portal<T extends Pick<Endpoint, 'query' | 'body' | 'access' | 'permissi
 ) {
   const made = endpoint(method, path, summary, statuses, response, takes)
   return { ...made, path: PORTAL_PREFIX + made.path.slice(ADMIN_PREFIX.length) }
+}
+
+function picked(properties: TProperties, names: readonly string[]): TProperties {
+  return Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name)))
 }

@@ -26,6 +26,10 @@ const requestOf = async (key: string) => {
   return settledRow(gateway, headers['x-request-id'])
 }
 const [own, other] = [await requestOf(mine.secret), await requestOf(theirs.secret)]
+await gateway.admin('PATCH', `/accounts/${mine.accountId}`, {
+  contact_email: 'contact-canary@example.com',
+  external_id: 'external-canary',
+})
 const customer = await enterPortal(gateway, mine.accountId)
 
 // A new parameter must be added here, with an id of another account.
@@ -78,6 +82,8 @@ test('everything that can be read is of the own account and nothing for operator
       'error_detail',
       'error_message',
       'low_balance',
+      'contact-canary',
+      'external-canary',
       'attempts',
       'routing',
       'upstream_id',
