@@ -6,6 +6,7 @@ import { importMethod } from '../admin/catalog-import.ts'
 import type { CatalogNeeds, CatalogReader } from '../admin/catalog-input.ts'
 import { modelMethods } from '../admin/catalog-models.ts'
 import { providerMethods } from '../admin/catalog-providers.ts'
+import { repriceMethod } from '../admin/catalog-reprice.ts'
 import { type TargetNeeds, targetMethods } from '../admin/catalog-targets.ts'
 import type { ProviderHealth } from '../admin/catalog-wire.ts'
 import { eventMethods } from '../admin/events.ts'
@@ -241,6 +242,7 @@ export function catalogMethods({
     targets: targetMethods({ ...needs, ...config.bounds, healthOf, test, clock }),
     models: modelMethods(needs),
     importModels: importMethod({ ...needs, clock }),
+    repriceModels: repriceMethod(needs),
     apply: applyMethod({
       async apply(dryRun, actor) {
         try {

@@ -85,6 +85,29 @@ test('prices in the dialog have their currency', { skip: !hasBrowser() }, async 
     assert.equal(removed.body.pricing?.tiers, undefined)
   })
 
+  await t.test('many prices are changed by a percentage, after a preview', async () => {
+    await open('/models')
+    await page.getByRole('button', { name: 'Change prices' }).click()
+    await page.getByRole('textbox', { name: 'Change in percent' }).fill('10')
+    await page.getByRole('button', { name: 'Preview' }).click()
+    await page.getByRole('dialog').getByText('275').first().waitFor()
+    await page.getByRole('button', { name: 'Change 1 model' }).click()
+    await page.getByRole('dialog').first().waitFor({ state: 'detached' })
+
+    const { body } = await gateway.admin<Loose>('GET', '/models/own/model')
+    assert.deepEqual([body.pricing?.prompt, body.entered_pricing?.prompt], ['0.000275', '0.0000022'])
+    // The cost of its target is now below the price, and stays as it was.
+    const [target] = body.targets as unknown as Loose[]
+    assert.equal(target?.cost?.prompt, '0.00015')
+  })
+
+  await t.test('a cost above the price is flagged', async () => {
+    const targets = [{ provider: 'up', model: 'x', cost: { prompt: '0.01', completion: '0.01' } }]
+    await gateway.admin('PATCH', '/models/own/model', { targets })
+    await open('/models')
+    await page.getByText('sold at a loss').waitFor()
+  })
+
   await t.test('a model of the file: the credits that callers pay, read-only', async () => {
     const { body } = await gateway.admin('GET', '/models/test/m1')
     const million = (price: unknown) => String(Number(price) * 1_000_000)

@@ -156,6 +156,22 @@ export const ImportShape = Type.Object({
   ),
 })
 
+const RepriceShape = Type.Object({
+  object: Type.Literal('price_change'),
+  percent: Type.String(),
+  dry_run: Type.Boolean(),
+  data: Type.Array(
+    Type.Object({
+      model: Type.String(),
+      version: Type.Integer({ description: 'The version that the change is based on.' }),
+      change: Type.Enum(['changed', 'same', 'skipped']),
+      before: RatesShape,
+      after: RatesShape,
+      notes: Texts,
+    }),
+  ),
+})
+
 const status = Type.Optional(CatalogStatus)
 
 // Credentials are added and removed one by one.
@@ -237,6 +253,36 @@ export const CATALOG = {
   createModel: endpoint('POST', '/models', 'Add a model', CREATE_NAMED, CatalogModelShape, {
     body: Type.Object({ ...ModelSchema.properties, status }, strict),
   }),
+  repriceModels: endpoint(
+    'POST',
+    '/models/reprice',
+    'Change the prices of many models by a percentage',
+    [200, ...CREATE_NAMED.slice(1)],
+    RepriceShape,
+    {
+      body: Type.Object(
+        {
+          percent: Type.String({ maxLength: 12, description: 'Such as `10` or `-2.5`: at most two decimals.' }),
+          models: Type.Optional(
+            Type.Array(
+              Type.Object(
+                {
+                  id: Type.String({ minLength: 1, maxLength: 256 }),
+                  version: Type.Optional(
+                    Type.Integer({ minimum: 1, description: 'Fails if it is not the current one.' }),
+                  ),
+                },
+                strict,
+              ),
+              { maxItems: 1000, description: 'All models that operators own, if absent.' },
+            ),
+          ),
+          dry_run: Type.Optional(Type.Boolean()),
+        },
+        strict,
+      ),
+    },
+  ),
   importModels: endpoint(
     'POST',
     '/models/import',

@@ -4,6 +4,7 @@ import type { ApplyMethod } from '../../admin/catalog-apply.ts'
 import type { ImportMethod } from '../../admin/catalog-import.ts'
 import type { ModelMethods } from '../../admin/catalog-models.ts'
 import type { ProviderMethods } from '../../admin/catalog-providers.ts'
+import type { RepriceMethod } from '../../admin/catalog-reprice.ts'
 import type { TargetMethods } from '../../admin/catalog-targets.ts'
 import { ifMatchOf, pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
@@ -14,6 +15,7 @@ export type CatalogMethods = {
   readonly targets: TargetMethods
   readonly models: ModelMethods
   readonly importModels: ImportMethod
+  readonly repriceModels: RepriceMethod
   readonly apply: ApplyMethod
 }
 
@@ -63,9 +65,10 @@ function providerEndpoints(app: FastifyInstance, needs: Needs): void {
 }
 
 function modelEndpoints(app: FastifyInstance, needs: Needs): void {
-  const { models, importModels } = needs.catalog
+  const { models, importModels, repriceModels } = needs.catalog
   serve(app, ADMIN.createModel, ({ body, actor }) => models.create(body, actor), needs)
   serve(app, ADMIN.importModels, ({ body, actor }) => importModels(body, actor), needs)
+  serve(app, ADMIN.repriceModels, ({ body, actor }) => repriceModels(body, actor), needs)
   serve(app, ADMIN.listModels, ({ query }) => models.list(pageOf(query)), needs)
   serve(app, ADMIN.getModel, ({ params }) => models.get(params.id ?? ''), needs)
   serve(

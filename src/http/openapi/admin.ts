@@ -193,6 +193,9 @@ const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {
     'charged; the provider charges you as for any request. The target may be disabled.',
   createModel:
     'Prices are in US dollars per token and are converted to credits with the configured markup and exchange rate.',
+  repriceModels:
+    'Scales what was entered and what clients pay, each rounded up to a trillionth, all models or none; each has an audit ' +
+    'event. With `dry_run`, returns the changes without saving them; send their versions to save exactly these.',
   importModels: 'With `dry_run`, returns the changes without saving them.',
   listModels: 'Includes active and inactive models of the configuration file and of operators.',
   getModel: 'Includes the entered prices and the prices in credits that clients pay.',

@@ -179,6 +179,7 @@ export const ADMIN_BODIES: Readonly<Record<string, unknown>> = {
     targets: [{ provider: 'acme', model: 'm1' }],
   },
   updateModel: { pricing: { prompt: '0.000002', completion: '0.000008' } },
+  repriceModels: { percent: '10', dry_run: true },
   importModels: { list: 'openai', provider: 'openai', match: 'gpt-4*', markup: '1.2', dry_run: true },
   applyCatalog: { dry_run: true },
   openSession: { token: 'tpk_op_…' },

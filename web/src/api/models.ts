@@ -1,12 +1,13 @@
 // Queries and mutations for the models of the catalog, and the import of list prices.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ImportObject, ImportOrder } from '../../../src/admin/catalog-import.ts'
+import type { RepriceObject, RepriceOrder } from '../../../src/admin/catalog-reprice.ts'
 import type { ModelObject } from '../../../src/admin/catalog-wire.ts'
 import { type CallOptions, call, ifMatch, type Method } from './call.ts'
 import { SLOW_MS } from './queries.ts'
 import { readAll } from './read-all.ts'
 
-export type { ImportObject, ImportOrder, ModelObject }
+export type { ImportObject, ImportOrder, ModelObject, RepriceObject }
 export type Document = Readonly<Record<string, unknown>>
 
 export function useModels() {
@@ -46,6 +47,10 @@ export function useDeleteModel() {
 // Called twice: as a dry run that shows the changes, then to save them.
 export function useImport() {
   return useModelChange((order: ImportOrder) => call<ImportObject>('POST', '/models/import', { body: order }))
+}
+
+export function useReprice() {
+  return useModelChange((order: RepriceOrder) => call<RepriceObject>('POST', '/models/reprice', { body: order }))
 }
 
 function callModel<T>(method: Method, of: ModelObject, options: CallOptions): Promise<T> {

@@ -6,8 +6,8 @@ import { ErrorAlert } from '../../components/error-alert.tsx'
 import { notify } from '../../components/notify.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { count } from '../../format/numbers.ts'
+import { BeforeAfter } from './before-after.tsx'
 import { ImportFields, type Order } from './import-fields.tsx'
-import { PerMillion } from './per-million.tsx'
 
 export function ImportPrices({ onClose }: { readonly onClose: () => void }): ReactNode {
   const [order, setOrder] = useState<Order>({ list: '' })
@@ -140,25 +140,6 @@ function Changes({ of }: { readonly of: ImportObject }): ReactNode {
 
 function tierNotes(price: ImportObject['data'][number]['after']): readonly string[] {
   return (price?.tiers ?? []).map(tier => `more above ${count(tier.above_prompt_tokens)} prompt tokens`)
-}
-
-function BeforeAfter({
-  before,
-  after,
-}: {
-  readonly before: string | undefined
-  readonly after: string | undefined
-}): ReactNode {
-  if (after === undefined) return before === undefined ? '–' : <PerMillion price={before} />
-  if (before === undefined || before === after) return <PerMillion price={after} />
-  return (
-    <>
-      <s title="before">
-        <PerMillion price={before} />
-      </s>{' '}
-      → <PerMillion price={after} />
-    </>
-  )
 }
 
 function changesOf({ data }: ImportObject) {

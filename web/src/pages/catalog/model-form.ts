@@ -3,8 +3,8 @@ import { useForm } from '@mantine/form'
 import type { ModelType } from '../../../../src/domain/catalog.ts'
 import type { Strategy } from '../../../../src/domain/routing.ts'
 import type { Document, ModelObject } from '../../api/models.ts'
-import { shiftDecimal } from '../../format/decimals.ts'
 import { given, NO_RATES, perMillion, perToken, priceError, type Rate, type TierFields } from './price-fields.ts'
+import { type CostFields, costFieldsOf, costOf, NO_COST } from './target-costs.ts'
 
 export const STRATEGIES: Readonly<Record<Strategy, string>> = {
   priority: 'priority',
@@ -14,23 +14,13 @@ export const STRATEGIES: Readonly<Record<Strategy, string>> = {
   least_busy: 'least busy first',
 }
 
-export type TargetFields = {
+export type TargetFields = CostFields & {
   provider: string
   model: string
   priority: number | string
   weight: number | string
-  // Per million tokens, as prices; empty: not stated.
-  promptCost: string
-  completionCost: string
 }
-export const NO_TARGET: TargetFields = {
-  provider: '',
-  model: '',
-  priority: 0,
-  weight: 1,
-  promptCost: '',
-  completionCost: '',
-}
+export const NO_TARGET: TargetFields = { provider: '', model: '', priority: 0, weight: 1, ...NO_COST }
 
 export type ModelFields = {
   id: string
@@ -87,6 +77,11 @@ export function useModelForm(model?: ModelObject) {
         promptCost: (cost, { targets }, path) => priceError(cost, targetAt(targets, path).completionCost.trim() !== ''),
         completionCost: (cost, { type, targets }, path) =>
           priceError(cost, type === 'chat' && targetAt(targets, path).promptCost.trim() !== ''),
+        costTiers: {
+          above_prompt_tokens: tokens => (Number(tokens) > 0 ? null : 'Enter the number of tokens'),
+          prompt: cost => priceError(cost, true),
+          completion: cost => priceError(cost, true),
+        },
       },
     },
   })
@@ -146,7 +141,7 @@ function wholeDocument(fields: ModelFields, before?: ModelObject): Document {
       model: target.model.trim(),
       priority: Number(target.priority),
       weight: Number(target.weight),
-      ...costOf(target, before),
+      ...costOf(target, knownCost(target, before)),
     })),
   }
 }
@@ -163,12 +158,8 @@ function pricingOf({ type, rates, request, tiers }: ModelFields): object {
   return { ...perToken(rates), ...given({ request }), ...(longer.length === 0 ? {} : { tiers: longer }) }
 }
 
-// The form shows two of the prices that a cost may have; the others are kept.
-function costOf({ provider, model, promptCost, completionCost }: TargetFields, before?: ModelObject): object {
-  if (promptCost.trim() === '') return {}
-  const known = before?.targets.find(each => each.provider === provider && each.model === model.trim())
-  const shown = perToken({ prompt: promptCost, completion: completionCost })
-  return { cost: { ...known?.entered_cost, ...shown } }
+function knownCost({ provider, model }: TargetFields, before?: ModelObject) {
+  return before?.targets.find(each => each.provider === provider && each.model === model.trim())?.entered_cost
 }
 
 const EMPTY: ModelFields = {
@@ -216,12 +207,8 @@ function fieldsOf(model: ModelObject): ModelFields {
     request,
     tiers: tiers.map(({ above_prompt_tokens, ...own }) => ({ above_prompt_tokens, rates: perMillion(own) })),
     targets: model.targets.map(({ provider, model: name, priority, weight, cost, entered_cost }) => {
-      const { prompt = '', completion = '' } = (model.entered_pricing === null ? cost : entered_cost) ?? {}
-      const [promptCost, completionCost] = [prompt, completion].map(price => shiftDecimal(price, 6) ?? '') as [
-        string,
-        string,
-      ]
-      return { provider, model: name, priority, weight, promptCost, completionCost }
+      const stated = (model.entered_pricing === null ? cost : entered_cost) ?? undefined
+      return { provider, model: name, priority, weight, ...costFieldsOf(stated) }
     }),
   }
 }

@@ -1,6 +1,6 @@
 // The list of models: prices, status, and the targets that serve each model with their health.
 import { Button, Group, Table, Text, UnstyledButton } from '@mantine/core'
-import { IconCpu, IconDownload, IconPlus } from '@tabler/icons-react'
+import { IconCpu, IconDownload, IconPercentage, IconPlus } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { type ModelObject, useModels } from '../../api/models.ts'
 import { type HealthByProvider, useHealthByProvider } from '../../api/providers.ts'
@@ -15,7 +15,9 @@ import { useParams } from '../../components/search-params.ts'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { shortCount } from '../../format/numbers.ts'
+import { ChangePrices } from './change-prices.tsx'
 import { ImportPrices } from './import-prices.tsx'
+import { LossBadge } from './loss.tsx'
 import { ModelDialog } from './model-dialog.tsx'
 import { PerMillion } from './per-million.tsx'
 import { Targets } from './targets.tsx'
@@ -30,7 +32,11 @@ const COLUMNS = [
   { name: 'Targets', card: 'unnamed' },
 ] as const
 
-type Open = { readonly is: 'new' } | { readonly is: 'import' } | { readonly is: 'model'; readonly id: string }
+type Open =
+  | { readonly is: 'new' }
+  | { readonly is: 'import' }
+  | { readonly is: 'prices' }
+  | { readonly is: 'model'; readonly id: string }
 
 export default function Models(): ReactNode {
   const mayChange = useMayChange()
@@ -50,6 +56,14 @@ export default function Models(): ReactNode {
     <>
       <Button variant="default" leftSection={<IconDownload size={16} />} onClick={() => setOpen({ is: 'import' })}>
         Import list prices
+      </Button>
+      <Button
+        variant="default"
+        leftSection={<IconPercentage size={16} />}
+        disabled={all.every(({ provisioned }) => provisioned)}
+        onClick={() => setOpen({ is: 'prices' })}
+      >
+        Change prices
       </Button>
       <Button leftSection={<IconPlus size={16} />} onClick={() => setOpen({ is: 'new' })}>
         Add model
@@ -84,6 +98,7 @@ export default function Models(): ReactNode {
         )}
       </Panel>
       {open?.is === 'import' && <ImportPrices onClose={close} />}
+      {open?.is === 'prices' && <ChangePrices models={all} onClose={close} />}
       {open?.is === 'new' && <ModelDialog onClose={close} />}
       {shown !== undefined && <ModelDialog of={shown} onClose={close} />}
     </Page>
@@ -119,6 +134,7 @@ function Row({ of: model, healthByProvider, onOpen }: RowProps): ReactNode {
             {model.id}
           </UnstyledButton>
           <OwnerBadge isFiles={model.provisioned} />
+          <LossBadge of={model} />
         </Group>
         {model.aliases.length > 0 && (
           <Text size="xs" c="dimmed" className="one-line" maw={300}>

@@ -5,6 +5,7 @@ import { IconPlus, IconX } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import type { ModelObject } from '../../api/models.ts'
 import { useProviders } from '../../api/providers.ts'
+import { Costs } from './costs.tsx'
 import { currencyOf, type ModelFields, NO_TARGET, STRATEGIES } from './model-form.ts'
 
 type Props = { readonly form: UseFormReturnType<ModelFields>; readonly of: ModelObject | undefined }
@@ -94,41 +95,5 @@ export function TargetsFieldset({ form, of: model }: Props): ReactNode {
         </Group>
       </Stack>
     </Fieldset>
-  )
-}
-
-function Costs({ form, of: model, index }: Props & { readonly index: number }): ReactNode {
-  const isFixed = currencyOf(model) === 'credits'
-  const target = form.values.targets[index]
-  const known = model?.targets.find(each => each.provider === target?.provider && each.model === target.model.trim())
-  const rest = Object.keys(known?.cost ?? {}).filter(name => !['prompt', 'completion', 'request'].includes(name))
-  return (
-    <Group gap="xs" w="100%" align="flex-start">
-      <TextInput
-        size="xs"
-        aria-label="Cost, prompt"
-        placeholder="prompt cost"
-        inputMode="decimal"
-        w={150}
-        disabled={isFixed}
-        {...form.getInputProps(`targets.${index}.promptCost`)}
-      />
-      {form.values.type === 'chat' && (
-        <TextInput
-          size="xs"
-          aria-label="Cost, completion"
-          placeholder="completion cost"
-          inputMode="decimal"
-          w={150}
-          disabled={isFixed}
-          {...form.getInputProps(`targets.${index}.completionCost`)}
-        />
-      )}
-      {rest.includes('tiers') && (
-        <Text size="xs" c="dimmed" mt={6}>
-          and {known?.cost?.tiers?.length} tiers, which the API changes
-        </Text>
-      )}
-    </Group>
   )
 }
