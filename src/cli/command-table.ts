@@ -13,6 +13,7 @@ export const GROUPS: Groups = {
   keys: { about: 'manage API keys', load: () => import('./commands/keys.ts') },
   accounts: { about: 'manage accounts and show ledgers', load: () => import('./commands/accounts.ts') },
   credits: { about: 'add credits to an account', load: () => import('./commands/credits.ts') },
+  'portal-link': { about: 'open the portal of a customer', load: () => import('./commands/portal-link.ts') },
   providers: {
     about: 'manage providers and credentials, show health',
     load: () => import('./commands/providers.ts'),
