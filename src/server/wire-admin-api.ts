@@ -15,6 +15,7 @@ import { keyMethods } from '../admin/keys.ts'
 import { nodeMethods } from '../admin/nodes.ts'
 import { operatorMethods } from '../admin/operators.ts'
 import { reportMethods, type Standing } from '../admin/reports.ts'
+import { searchMethod } from '../admin/search.ts'
 import { sessionMethods, sessionsOf } from '../admin/sessions.ts'
 import { type SettingsMethod, settingsMethod } from '../admin/settings.ts'
 import { webhookMethods } from '../admin/webhooks.ts'
@@ -97,6 +98,7 @@ export function openOperator(
       accounts,
       reports,
       nodes: nodeMethods(store),
+      search: searchMethod({ finder: store.finder, usage: store.usage, models: () => catalog.current().models }),
       webhooks: webhookMethods({
         webhooks: store.webhooks,
         webhooksMax: config.bounds.webhooksMax,

@@ -8,6 +8,7 @@ import { keyMethods } from '../../src/admin/keys.ts'
 import { nodeMethods } from '../../src/admin/nodes.ts'
 import { operatorMethods } from '../../src/admin/operators.ts'
 import { reportMethods } from '../../src/admin/reports.ts'
+import { searchMethod } from '../../src/admin/search.ts'
 import { sessionMethods, sessionsOf } from '../../src/admin/sessions.ts'
 import { webhookMethods } from '../../src/admin/webhooks.ts'
 import { NO_FILE } from '../../src/config/file.ts'
@@ -92,6 +93,11 @@ export async function openAdminFixture() {
       checkAddress: async () => undefined,
       sendSample: async () => ({ status: 200, error: null, durationMs: 3 }),
       wake: () => undefined,
+    }),
+    search: searchMethod({
+      finder: repositories.finder,
+      usage: repositories.usage,
+      models: () => [{ id: 'acme/m1', name: 'Acme One', aliases: ['one'] }],
     }),
     nodes: nodeMethods({ nodes: { list: async () => [] } }),
     reports: reportMethods({

@@ -5,6 +5,7 @@ import type { EventMethods } from '../../admin/events.ts'
 import type { KeyMethods } from '../../admin/keys.ts'
 import type { NodeMethods } from '../../admin/nodes.ts'
 import type { ReportMethods } from '../../admin/reports.ts'
+import type { SearchMethod } from '../../admin/search.ts'
 import type { WebhookMethods } from '../../admin/webhooks.ts'
 import { jsonApi } from '../json-api.ts'
 import { type AccessNeeds, accessEndpoints } from './access.ts'
@@ -19,6 +20,7 @@ import { keyEndpoints } from './keys.ts'
 import { nodeEndpoints } from './nodes.ts'
 import { type PortalSessionNeeds, portalSessionEndpoints } from './portal-sessions.ts'
 import { ADMIN_ENDPOINTS } from './schemas.ts'
+import { searchEndpoints } from './search.ts'
 import { usageEndpoints } from './usage.ts'
 import { webhookEndpoints } from './webhooks.ts'
 
@@ -32,6 +34,7 @@ export type AdminNeeds = GuardNeeds &
     readonly reports: ReportMethods
     readonly events: EventMethods
     readonly nodes: NodeMethods
+    readonly search: SearchMethod
     readonly webhooks: WebhookMethods
     readonly catalog: CatalogMethods
     readonly jsonDepthMax: number
@@ -55,6 +58,7 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
     usageEndpoints(scope, inside)
     eventEndpoints(scope, inside)
     nodeEndpoints(scope, inside)
+    searchEndpoints(scope, inside)
     webhookEndpoints(scope, inside)
     accessEndpoints(scope, inside)
     portalSessionEndpoints(scope, inside)

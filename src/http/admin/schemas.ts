@@ -32,6 +32,7 @@ import {
   OverviewShape,
   PortalKeyLimitsInput,
   ScopeName,
+  SearchResultShape,
   Status,
   SummaryShape,
   Time,
@@ -277,6 +278,26 @@ export const ADMIN = {
       strict,
     ),
   }),
+  search: endpoint(
+    'GET',
+    '/search',
+    'Find accounts, keys, models and a request by a part of their names',
+    READ,
+    listOf(SearchResultShape),
+    {
+      query: Type.Object(
+        {
+          q: Type.String({
+            minLength: 1,
+            maxLength: NAME_MAX,
+            description:
+              'Part of a name, e-mail address or id, the last four characters of a secret, or a request id. At most six results of each type; the middle of a name is looked for in the newest 20,000 accounts and keys.',
+          }),
+        },
+        strict,
+      ),
+    },
+  ),
   listNodes: endpoint('GET', '/nodes', 'List the nodes that share the database', READ, listOf(NodeShape), {
     query: Type.Object({}, strict),
   }),

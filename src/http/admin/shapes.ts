@@ -157,6 +157,14 @@ export const AccountShape = Type.Object({
   created_at: Time,
 })
 
+export const SearchResultShape = Type.Object({
+  object: Type.Literal('search_result'),
+  type: Type.Enum(['account', 'key', 'model', 'request']),
+  id: Type.String(),
+  name: Type.String(),
+  detail: nullable(Type.String({ description: 'What tells it from others of the same name.' })),
+})
+
 export const LedgerEntryShape = Type.Object({
   object: Type.Literal('ledger_entry'),
   id: Type.String(),

@@ -163,6 +163,8 @@ const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {
   overview: 'The numbers on the overview page of the dashboard for a time range.',
   getUsage: 'Includes attempts, routing decisions and prices.',
   listEvents: 'Who changed what, when and from where. Kept permanently.',
+  search:
+    'Accounts by name, contact e-mail, external id or id, keys by name, id or the last four of a secret, active models, and a request by its id. Beginnings of names come first.',
   listNodes: 'Version, start time and running requests of each node. With SQLite there is one node.',
   createWebhook:
     'Deliveries follow the Standard Webhooks specification. Only public addresses, unless TURNPIKE_WEBHOOKS_ALLOW_PRIVATE is set.',

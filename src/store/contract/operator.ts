@@ -130,6 +130,21 @@ export type LedgerEntry = {
   readonly charged: { readonly requests: number; readonly from: number; readonly to: number } | null
 }
 
+// Finds accounts and keys by a part of what names them, the best matches first. The time that it takes has a bound, whatever the
+// number of accounts and keys: a part in the middle of a name is looked for only in the newest of them.
+export type Finder = {
+  accounts(words: string, max: number): Promise<readonly FoundAccount[]>
+  keys(words: string, max: number): Promise<readonly FoundKey[]>
+}
+
+export type FoundAccount = Pick<Account, 'id' | 'name' | 'status' | 'contactEmail' | 'externalId'>
+export type FoundKey = {
+  readonly id: string
+  readonly name: string
+  readonly label: string
+  readonly status: KeyStatus
+}
+
 // What all entries up to this one add up to: the available and held credits, less what is owed.
 export type LedgerLine = LedgerEntry & { readonly balance: Nano }
 

@@ -8,7 +8,7 @@ import type { RefusedFields } from '../../domain/refused-row.ts'
 import type { Outcome, RequestFacts, UsageSource } from '../../domain/usage.ts'
 import type { CatalogStore } from './catalog.ts'
 import type { Nodes } from './nodes.ts'
-import type { Accounts, Events, Gauges, Keys, Operators, Sessions, Settings, UsageReports } from './operator.ts'
+import type { Accounts, Events, Finder, Gauges, Keys, Operators, Sessions, Settings, UsageReports } from './operator.ts'
 import type { Portal } from './portal.ts'
 import type { Alarms, WebhookQueue, Webhooks } from './webhooks.ts'
 
@@ -16,6 +16,7 @@ export type Store = {
   readonly billing: BillingStore
   readonly keys: Keys
   readonly accounts: Accounts
+  readonly finder: Finder
   readonly usage: UsageReports
   readonly catalog: CatalogStore
   readonly events: Events

@@ -108,6 +108,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       orUnavailable(lists.accounts),
       orUnavailable(reports.accounts),
     ),
+    finder: orUnavailable(lists.finder),
     catalog: readApart('catalog', orUnavailable(repositories.catalog), orUnavailable(lists.catalog)),
     settings: orUnavailable(repositories.settings),
     gauges: orUnavailable(reports.gauges),

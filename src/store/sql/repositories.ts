@@ -4,6 +4,7 @@ import type { Store } from '../contract/store.ts'
 import { sqlAccounts } from './accounts.ts'
 import { sqlCatalog } from './catalog/catalog.ts'
 import { sqlEvents } from './events.ts'
+import { sqlFinder } from './finder.ts'
 import { sqlGauges } from './gauges.ts'
 import { sqlKeys } from './keys.ts'
 import { sqlOperators } from './operators.ts'
@@ -22,6 +23,7 @@ export type Repositories = Pick<
   Store,
   | 'keys'
   | 'accounts'
+  | 'finder'
   | 'usage'
   | 'catalog'
   | 'events'
@@ -39,6 +41,7 @@ export function sqlRepositories(sql: Sql): Repositories {
   return {
     keys: sqlKeys(sql),
     accounts: sqlAccounts(sql),
+    finder: sqlFinder(sql),
     usage: sqlUsage(sql),
     catalog: sqlCatalog(sql),
     events: sqlEvents(sql),

@@ -88,6 +88,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       repository('accounts', lists.ask),
       repository('accounts', reports.ask),
     ),
+    finder: repository('finder', lists.ask),
     catalog: readApart('catalog', repository('catalog', writer.ask), repository('catalog', lists.ask)),
     settings: repository('settings', writer.ask),
     gauges: repository('gauges', reports.ask),

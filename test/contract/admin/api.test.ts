@@ -8,6 +8,34 @@ import { ADMIN, ADMIN_ENDPOINTS } from '../../../src/http/admin/schemas.ts'
 import { ADMIN_BODIES } from '../../../src/http/openapi/examples.ts'
 import { openAdminFixture, PRICE } from '../../support/admin-fixture.ts'
 
+test('the search finds accounts, keys, models and requests, also for a viewer', async () => {
+  await using fixture = await openAdminFixture()
+  const account = await fixture.call('POST', '/accounts', { name: 'Acme', contact_email: 'ops@acme.example' })
+  const key = await fixture.call('POST', '/keys', { name: 'acme production', account_id: account.body.id })
+  const viewer = await fixture.call('POST', '/operators', { name: 'v', role: 'viewer' })
+  const search = (q: string) => fixture.call('GET', `/search?q=${encodeURIComponent(q)}`)
+  const shown = ({ body }: Awaited<ReturnType<typeof search>>) =>
+    body.data.map(({ type, name, detail }: Found) => `${type} ${name} ${detail}`)
+
+  const found = await search('ACME')
+  assert.deepEqual(shown(found), [
+    'account Acme ops@acme.example',
+    `key acme production ${key.body.label}`,
+    'model acme/m1 Acme One',
+  ])
+  assertShape(ADMIN.search, found.body)
+  assert.deepEqual(shown(await search(key.body.secret.slice(-4))), [`key acme production ${key.body.label}`])
+  assert.deepEqual(shown(await search(' ')), [])
+  assert.deepEqual(shown(await search('chatcmpl-01a1ea74-dad4-7c8a-909a-321258e4a040')), [])
+  assert.equal((await search('')).body.error.param, 'q')
+  const asViewer = await fixture.call('GET', '/search?q=acme', undefined, {
+    authorization: `Bearer ${viewer.body.token}`,
+  })
+  assert.equal(asViewer.status, 200)
+})
+
+type Found = { readonly type: string; readonly name: string; readonly detail: string | null }
+
 test('a ledger is filtered, has balances, and is exported as CSV', async () => {
   await using fixture = await openAdminFixture()
   const { body: account } = await fixture.call('POST', '/accounts', {
