@@ -100,7 +100,9 @@ test('a request is found by its pasted id and shown in full, and usage is export
   const cost = String(answer.headers['x-svc-cost'])
   await signIn(gateway.adminToken)
 
-  await page.getByLabel('Find a request by ID').fill(`chatcmpl-${id}`)
+  await page.keyboard.press('ControlOrMeta+k')
+  await page.getByRole('combobox', { name: 'Search' }).fill(`chatcmpl-${id}`)
+  await page.getByRole('option', { name: id }).waitFor()
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   await page.getByRole('link', { name: /finder/ }).waitFor()

@@ -9,9 +9,9 @@ import { useSession } from '../api/session-context.ts'
 import { notifyError } from '../components/notify.tsx'
 import icon from '../icon.svg'
 import { ConnectionBar } from './connection-bar.tsx'
-import { FindRequest } from './find-request.tsx'
 import { PAGES } from './pages.ts'
 import { SchemeSwitch } from './scheme-switch.tsx'
+import { Shortcuts } from './shortcuts.tsx'
 import { useZoneSwitch, ZoneSwitch } from './zone-switch.tsx'
 
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
@@ -39,7 +39,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
             </Text>
           </Group>
           <Group gap="xs" wrap="nowrap">
-            <FindRequest />
+            <Shortcuts />
             <ZoneSwitch />
             <SchemeSwitch />
             <UserMenu />
