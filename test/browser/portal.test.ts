@@ -186,6 +186,42 @@ test('a session with fewer permissions shows fewer pages and buttons', { skip },
   assert.deepEqual(visitor.complaints, [])
 })
 
+test('an operator makes and copies a link, sets the limits of keys and ends a session', { skip }, async () => {
+  await using gateway = await startGateway({ config: config({}) })
+  await using browser = await openBrowser()
+  const { id } = await gateway.createAccount({ name: 'ACME' })
+  const permissions = ['clipboard-read', 'clipboard-write']
+  const visitor = await visit(browser, gateway.url, 'desktop', { permissions })
+  const { page } = visitor
+  await visitor.signIn(gateway.adminToken)
+  await visitor.open(`/accounts/${id}`)
+
+  await page.getByRole('button', { name: 'Portal link' }).click()
+  await page.getByText('Copied to the clipboard.').waitFor()
+  const copied = String(await page.evaluate('navigator.clipboard.readText()'))
+  assert.match(copied, /\/portal\/open\/[0-9A-Za-z]{43}$/)
+  await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('button', { name: 'Edit limits of keys' }).click()
+  await page.getByLabel('Active keys of the account').fill('3')
+  await page.getByLabel('Credit limit of a key (lifetime)').fill('2.5')
+  assert.deepEqual(await barriers(page, 'light'), [])
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Limits saved.').waitFor()
+  const { body } = await gateway.admin<{ portal_key_limits: Readonly<Record<string, unknown>> }>(
+    'GET',
+    `/accounts/${id}`,
+  )
+  assert.deepEqual([body.portal_key_limits.max_keys, body.portal_key_limits.credit_limit], [3, '2.5'])
+
+  const customer = await visit(browser, gateway.url)
+  await customer.page.goto(copied)
+  await customer.page.getByRole('heading', { name: 'ACME' }).waitFor()
+  await page.getByRole('button', { name: 'End session' }).click()
+  await page.getByText('No open sessions.').waitFor()
+  await customer.page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
+  assert.deepEqual(visitor.complaints, [])
+})
+
 // As with a keyboard: the element is focused and activated, without a pointer.
 async function press(page: Page, role: 'link' | 'button' | 'tab', name: string): Promise<void> {
   const target = page.getByRole(role, { name, exact: true }).first()

@@ -20,6 +20,7 @@ import { isZero } from '../../format/decimals.ts'
 import { SpendByDay } from '../usage/spend-by-day.tsx'
 import { AccountKeys } from './account-keys.tsx'
 import { AddCredits } from './add-credits.tsx'
+import { CustomerPortal } from './customer-portal.tsx'
 import { EditAccount } from './edit-account.tsx'
 import { LastFailures } from './last-failures.tsx'
 import { Ledger } from './ledger.tsx'
@@ -75,6 +76,7 @@ export default function AccountDetail({ id }: { readonly id: string }): ReactNod
         </Panel>
       </SimpleGrid>
       <AccountKeys accountId={account.id} />
+      <CustomerPortal of={account} />
       <LastFailures accountId={account.id} />
       <Ledger accountId={account.id} />
     </Page>

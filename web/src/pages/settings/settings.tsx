@@ -57,7 +57,7 @@ function Appearance(): ReactNode {
   )
 }
 
-const SHOWN_ELSEWHERE = new Set(['object', 'version', 'engine', 'redis', 'brand', 'defaults'])
+const SHOWN_ELSEWHERE = new Set(['object', 'version', 'engine', 'redis', 'brand', 'defaults', 'portal'])
 
 function serverOf(settings: SettingsObject): readonly (readonly [string, ReactNode])[] {
   const rest = Object.fromEntries(Object.entries(settings).filter(([name]) => !SHOWN_ELSEWHERE.has(name)))
@@ -77,8 +77,13 @@ function serverOf(settings: SettingsObject): readonly (readonly [string, ReactNo
         {settings.brand.header_prefix}
       </span>,
     ],
+    ['Customer portal', settings.portal === null ? 'off' : portalOf(settings.portal)],
     ...rowsOf(rest),
   ]
+}
+
+function portalOf({ name, url }: NonNullable<SettingsObject['portal']>): string {
+  return url === null ? name : `${name}, ${url}`
 }
 
 function rowsOf(fields: Readonly<Record<string, unknown>>): readonly (readonly [string, ReactNode])[] {
