@@ -1,8 +1,10 @@
 // Fills a store with seeded usage so that the audit passes: accounts and keys, their top-ups, every row with its charge, and the
 // resulting balances.
 import { createHash } from 'node:crypto'
+import { monthOf } from '../src/domain/budget.ts'
 import type { Nano } from '../src/domain/credits.ts'
-import { dayOf } from '../src/domain/key.ts'
+import { DAY_MS, dayOf } from '../src/domain/key.ts'
+import { turnMonth } from '../src/store/billing/balances.ts'
 import { sqlRepositories } from '../src/store/sql/repositories.ts'
 import type { Param, Sql, Tx } from '../src/store/sql/sql.ts'
 import { idAt } from '../src/store/sql/time-order.ts'
@@ -29,7 +31,7 @@ const LOW_BALANCES: ReadonlyMap<number, Nano> = new Map([
 
 export async function seedStore(sql: Sql, plan: SeedPlan, onProgress: (rows: number) => void): Promise<void> {
   await makeAccounts(sql)
-  const spent = new Map<string, Nano>()
+  const spent = new Map<string, Spent>()
   const days = new Map<string, Day>()
   let written = 0
   for (const commit of batches(seedRows(plan), ROWS_IN_ONE_COMMIT)) {
@@ -38,13 +40,12 @@ export async function seedStore(sql: Sql, plan: SeedPlan, onProgress: (rows: num
     })
     for (const { account_id, key_id, cost, ...row } of commit) {
       countDay(days, key_id, row)
-      spent.set(account_id, (spent.get(account_id) ?? 0n) + cost)
-      spent.set(key_id, (spent.get(key_id) ?? 0n) + cost)
+      for (const id of [account_id, key_id]) spend(spent, id, cost, row.created_at)
     }
     written += commit.length
     onProgress(written)
   }
-  await sql.transaction(tx => settleUp(tx, spent, days))
+  await sql.transaction(tx => settleUp(tx, spent, days, plan.until - plan.days * DAY_MS))
 }
 
 async function makeAccounts(sql: Sql): Promise<void> {
@@ -74,6 +75,17 @@ function countDay(days: Map<string, Day>, keyId: string, row: Pick<SeedRow, 'cre
   days.set(keyId, { day, count: before?.day === day ? before.count + 1 : 1 })
 }
 
+type Spent = { spent: Nano; month: number; monthBase: Nano }
+
+function spend(spent: Map<string, Spent>, id: string, cost: Nano, at: number): void {
+  const of = spent.get(id) ?? { ...NOTHING }
+  turnMonth(of, monthOf(at), cost)
+  of.spent += cost
+  spent.set(id, of)
+}
+
+const NOTHING: Spent = { spent: 0n, month: 0, monthBase: 0n }
+
 async function writeRows(tx: Tx, rows: readonly SeedRow[]): Promise<void> {
   await insert(
     tx,
@@ -82,23 +94,30 @@ async function writeRows(tx: Tx, rows: readonly SeedRow[]): Promise<void> {
   )
 }
 
-// Every account was topped up by what it spent and 1,000 credits, except for two that are nearly out of credits.
-async function settleUp(tx: Tx, spent: ReadonlyMap<string, Nano>, days: ReadonlyMap<string, Day>): Promise<void> {
+// Before its first request every account was topped up by what it would spend and 1,000 credits, except for two that are nearly
+// out of credits.
+async function settleUp(
+  tx: Tx,
+  spent: ReadonlyMap<string, Spent>,
+  days: ReadonlyMap<string, Day>,
+  from: number,
+): Promise<void> {
   for (const [i, id] of SEED_ACCOUNTS.entries()) {
-    const cost = spent.get(id) ?? 0n
+    const { spent: cost, month, monthBase } = spent.get(id) ?? NOTHING
     const left = LOW_BALANCES.get(i) ?? FUNDS
-    const topup = [id, idAt(tx.now()), 'topup', cost + left, tx.now()]
+    const topup = [id, idAt(from), 'topup', cost + left, from]
     await insert(tx, 'ledger (account_id, id, kind, amount, created_at)', [topup])
-    await tx.run('UPDATE account SET available = $1, spent = $2 WHERE id = $3', [left, cost, id])
+    await tx.run('UPDATE account SET available = $1, spent = $2, month = $3, month_base = $4 WHERE id = $5', [
+      ...[left, cost, month, monthBase, id],
+    ])
   }
   for (const { id } of SEED_KEYS) {
     const { day, count } = days.get(id) ?? { day: 0, count: 0 }
-    await tx.run('UPDATE key_balance SET spent = $1, day = $2, day_count = $3 WHERE key_id = $4', [
-      spent.get(id) ?? 0n,
-      day,
-      count,
-      id,
-    ])
+    const { spent: cost, month, monthBase } = spent.get(id) ?? NOTHING
+    await tx.run(
+      `UPDATE key_balance SET spent = $1, month = $2, month_base = $3, day = $4, day_count = $5 WHERE key_id = $6`,
+      [cost, month, monthBase, day, count, id],
+    )
   }
 }
 
