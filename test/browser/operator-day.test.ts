@@ -189,6 +189,7 @@ test('the playground streams an answer and shows its provider, tokens and exact 
   await signIn(gateway.adminToken)
 
   await open('/playground')
+  await page.getByRole('button', { name: /^System prompt/ }).click()
   await page.getByLabel('Key', { exact: true }).fill(secret)
   await page.getByLabel('Message').fill('one two three four')
   await page.keyboard.press('Enter')
@@ -204,6 +205,7 @@ test('the playground streams an answer and shows its provider, tokens and exact 
   assert(shown.includes(`cost ${body.data[0]?.cost} credits`), shown)
   await page.reload()
   await page.getByRole('heading', { name: 'Playground' }).waitFor()
+  await page.getByRole('button', { name: /^System prompt/ }).click()
   assert.equal(await page.getByLabel('Key', { exact: true }).inputValue(), '')
   assert.deepEqual(complaints, [])
 })
@@ -213,11 +215,9 @@ test('the playground also works with a separate admin listener', { skip }, async
   await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_LISTEN: `127.0.0.1:${port}` } })
   await using browser = await openBrowser()
   const { page, complaints, open, signIn } = await visit(browser, `http://127.0.0.1:${port}`)
-  const secret = gateway.lines.flatMap(line => /First key +(\S+)/.exec(line)?.[1] ?? [])[0] ?? ''
   await signIn(gateway.adminToken)
 
   await open('/playground')
-  await page.getByLabel('Key', { exact: true }).fill(secret)
   for (const [turn, api] of ['Chat Completions', 'Messages', 'Responses'].entries()) {
     await page.getByRole('combobox', { name: 'API' }).click()
     await page.getByRole('option', { name: api }).click()

@@ -1,12 +1,18 @@
 // The endpoints of keys.
 import type { FastifyInstance } from 'fastify'
 import type { KeyMethods } from '../../admin/keys.ts'
+import { playgroundMethod } from '../../admin/playground.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { ifMatchOf, pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
 
-export function keyEndpoints(app: FastifyInstance, needs: { readonly guard: Guard; readonly keys: KeyMethods }): void {
+type Needs = { readonly guard: Guard; readonly keys: KeyMethods; readonly clock: Pick<Clock, 'now'> }
+
+export function keyEndpoints(app: FastifyInstance, needs: Needs): void {
   const { keys } = needs
+  const createForPlayground = playgroundMethod(needs)
+  serve(app, ADMIN.createPlaygroundKey, ({ body, actor }) => createForPlayground(body, actor), needs)
   serve(app, ADMIN.createKey, ({ body, actor }) => keys.create(body, actor), needs)
   serve(
     app,

@@ -119,6 +119,14 @@ export const ADMIN = {
   createKey: endpoint('POST', '/keys', 'Create a key; its secret is shown only once', CREATE, KeyWithSecretShape, {
     body: Type.Object({ name: Name, account_id: Type.Optional(Id), ...controls }, strict),
   }),
+  createPlaygroundKey: endpoint(
+    'POST',
+    '/keys/playground',
+    'Create a short-lived key for the playground',
+    CREATE,
+    KeyWithSecretShape,
+    { body: Type.Object({ account_id: Type.Optional(Id) }, strict) },
+  ),
   listKeys: endpoint('GET', '/keys', 'List keys, newest first', READ, listOf(KeyShape), {
     query: Type.Object(
       {

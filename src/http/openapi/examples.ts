@@ -151,6 +151,7 @@ export const CHAT_STREAM =
 // Bodies of the admin API, by operation.
 export const ADMIN_BODIES: Readonly<Record<string, unknown>> = {
   createKey: { name: 'ci', scopes: ['chat.completions', 'models.read'], rpm_limit: 300, daily_limit: 10_000 },
+  createPlaygroundKey: {},
   updateKey: { rpm_limit: 600, ip_allowlist: ['203.0.113.0/24'] },
   rotateKey: {},
   endGrace: { last4: 'Ab3d' },

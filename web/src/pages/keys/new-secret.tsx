@@ -6,7 +6,7 @@ import { useBaseUrl } from '../../api/base-url.ts'
 import type { KeyWithSecret } from '../../api/keys.ts'
 import { useModelDirectory } from '../../api/models.ts'
 import { SecretOnce } from '../../components/keys/secret-once.tsx'
-import { rememberKey } from '../playground/key-in-memory.ts'
+import { rememberKey } from '../playground/own-key.ts'
 
 export function NewSecret({ of: key, onDone }: { readonly of: KeyWithSecret; readonly onDone: () => void }): ReactNode {
   const [, goTo] = useLocation()

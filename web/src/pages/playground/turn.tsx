@@ -1,47 +1,67 @@
-// One message and its response, with provider, tokens and cost from the usage row.
-import { Anchor, Box, Group, Loader, Text } from '@mantine/core'
+// One message and the response of each model, with provider, tokens and cost from the usage row.
+import { Anchor, Box, Group, Loader, SimpleGrid, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import { ApiError } from '../../api/call.ts'
 import { useRequest } from '../../api/usage.ts'
 import { Credits } from '../../components/credits.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { durationMs } from '../../components/usage/request-duration.ts'
 import { count, duration } from '../../format/numbers.ts'
+import { Raw } from './raw.tsx'
+import type { AnswerState, TurnState } from './use-chat.ts'
 
-export type TurnState = {
-  readonly is: 'running' | 'done' | 'stopped' | 'failed'
-  readonly model: string
-  readonly question: string
-  readonly answer: string
-  readonly requestId: string | null
-  readonly error: unknown
-}
-
-export function Turn({ of: turn }: { readonly of: TurnState }): ReactNode {
+export function Turn({ of: { question, answers } }: { readonly of: TurnState }): ReactNode {
   return (
     <Box>
       <Text size="xs" c="dimmed" fw={600}>
         You
       </Text>
       <Text size="sm" className="answer" mb="xs">
-        {turn.question}
+        {question}
       </Text>
+      <SimpleGrid cols={{ base: 1, sm: answers.length }} spacing="md">
+        {answers.map(answer => (
+          <Answer key={answer.model} of={answer} />
+        ))}
+      </SimpleGrid>
+    </Box>
+  )
+}
+
+function Answer({ of: answer }: { readonly of: AnswerState }): ReactNode {
+  return (
+    <Box miw={0}>
       <Text size="xs" c="dimmed" fw={600}>
-        {turn.model}
+        {answer.model}
       </Text>
-      <Text size="sm" className="answer" aria-live="polite" aria-busy={turn.is === 'running'}>
-        {turn.answer}
-        {turn.is === 'running' && <Loader size={12} type="dots" ml={6} aria-label="Waiting for the response" />}
+      <Text size="sm" className="answer" aria-live="polite" aria-busy={answer.is === 'running'}>
+        {answer.text}
+        {answer.is === 'running' && <Loader size={12} type="dots" ml={6} aria-label="Waiting for the response" />}
       </Text>
-      {turn.is === 'failed' && <ErrorAlert error={turn.error} title="The request failed" />}
-      {turn.is === 'stopped' && (
+      {answer.is === 'failed' && <Problem error={answer.error} />}
+      {answer.is === 'stopped' && (
         <Text size="xs" c="dimmed">
           Stopped. Tokens generated so far are billed.
         </Text>
       )}
-      {turn.is !== 'running' && turn.requestId !== null && <Receipt id={turn.requestId} />}
+      {answer.is !== 'running' && answer.requestId !== null && <Receipt id={answer.requestId} />}
+      {answer.is !== 'running' && answer.raw !== undefined && <Raw of={answer.raw} />}
     </Box>
   )
+}
+
+// What to do about the usual ones.
+const HINTS: Readonly<Record<string, string>> = {
+  invalid_api_key: 'Send again to get a new key, or check the pasted one.',
+  operator_is_viewer: 'With read-only access, paste a key.',
+  insufficient_credits: 'Add credits to the account, or choose another one under “Paid by”.',
+  missing_field: 'There is no default account: choose one under “Paid by”.',
+}
+
+function Problem({ error }: { readonly error: unknown }): ReactNode {
+  const hint = error instanceof ApiError ? HINTS[error.code] : undefined
+  return <ErrorAlert error={error} title="The request failed" {...(hint === undefined ? {} : { hint })} />
 }
 
 // Read from the usage row, because the stream may have been interrupted before its usage arrived.

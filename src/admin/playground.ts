@@ -1,0 +1,41 @@
+// The dashboard's playground: a short-lived key for one operator, so that nobody has to paste a secret. It is an ordinary key with
+// narrow limits, named after its operator; its account pays.
+import type { Clock } from '../lib/clock.ts'
+import type { Actor } from '../store/contract/operator.ts'
+import type { KeyMethods, KeyWithSecret } from './keys.ts'
+
+export type PlaygroundMethod = (input: { readonly account_id?: string }, actor: Actor) => Promise<KeyWithSecret>
+
+export type PlaygroundNeeds = {
+  readonly keys: Pick<KeyMethods, 'create' | 'list' | 'revoke'>
+  readonly clock: Pick<Clock, 'now'>
+}
+
+// Names the operator on every usage row of the key.
+const PLAYGROUND_TAG = 'playground'
+
+const VALID_MS = 60 * 60_000
+const CREDITS = '1'
+const LIMITS = { rpm_limit: 60, max_concurrent: 4, credit_limit: CREDITS } as const
+// One for each open tab; beyond that the oldest end.
+const KEYS_MAX = 4
+
+export function playgroundMethod({ keys, clock }: PlaygroundNeeds): PlaygroundMethod {
+  return async ({ account_id }, actor) => {
+    const name = `Playground: ${actor.name}`.slice(0, 200)
+    const { data: valid } = await keys.list({ name, status: 'active', limit: 100 })
+    const own = valid.filter(({ tags }) => Object.hasOwn(tags, PLAYGROUND_TAG))
+    for (const { id } of own.slice(KEYS_MAX - 1)) await keys.revoke(id, false, actor)
+    return keys.create(
+      {
+        name,
+        ...(account_id === undefined ? {} : { account_id }),
+        ...LIMITS,
+        scopes: ['chat.completions', 'models.read'],
+        expires_at: new Date(clock.now() + VALID_MS).toISOString(),
+        tags: { [PLAYGROUND_TAG]: actor.id ?? 'operator' },
+      },
+      actor,
+    )
+  }
+}
