@@ -96,6 +96,8 @@ async function makeKey(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Create key' }).first().click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('textbox', { name: 'Name' }).fill('created here')
+  await dialog.getByRole('combobox', { name: 'Account' }).click()
+  await page.getByRole('option').first().click()
   await dialog.getByRole('button', { name: 'Create key' }).click()
   await page.getByText('Shown only once').waitFor()
 }

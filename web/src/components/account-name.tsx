@@ -19,13 +19,18 @@ export type AccountSelectProps = {
   readonly label?: string
   readonly placeholder?: string
   readonly error?: ReactNode
+  readonly description?: string
+  readonly isRequired?: boolean
 }
 
-export function AccountSelect({ value, onChange, label, placeholder, error }: AccountSelectProps): ReactNode {
+export function AccountSelect(props: AccountSelectProps): ReactNode {
+  const { value, onChange, label, placeholder, error, description, isRequired = false } = props
   const accounts = useAccountDirectory()
   return (
     <Select
       {...(label === undefined ? { 'aria-label': 'Account' } : { label })}
+      {...(description === undefined ? {} : { description })}
+      withAsterisk={isRequired}
       placeholder={placeholder ?? 'Any account'}
       searchable
       clearable

@@ -2,6 +2,7 @@
 import { UnstyledButton } from '@mantine/core'
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
+import type { Column } from './table-frame.tsx'
 
 export type Sort = { readonly by: string; readonly isDescending: boolean }
 
@@ -35,6 +36,16 @@ export function SortableHead({ name, label, sort, onSort }: SortableHeadProps): 
   )
 }
 
+// Columns whose lower-case name is compared get a head that sorts.
+export function sortable(columns: readonly Column[], compared: object, { sort, setSort }: Sorting): readonly Column[] {
+  return columns.map(column => {
+    const by = column.name.toLowerCase()
+    if (!Object.hasOwn(compared, by)) return column
+    return { ...column, head: <SortableHead name={by} label={column.name} sort={sort} onSort={setSort} /> }
+  })
+}
+
+type Sorting = ReturnType<typeof useSort>
 type Compared<Row> = Readonly<Record<string, (row: Row) => string | number>>
 
 export function sortedBy<Row>(

@@ -1,13 +1,13 @@
 // What was spent of a limit, with a bar; only the amount where there is no limit.
 import { Progress, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { chartHeight, isZero } from '../format/decimals.ts'
+import { chartHeight } from '../format/decimals.ts'
 import { Credits } from './credits.tsx'
 
-type Props = { readonly spent: string; readonly limit: string | null }
+type Props = { readonly spent: string; readonly limit: string | null; readonly places: number }
 
-export function SpendOfLimit({ spent, limit }: Props): ReactNode {
-  if (limit === null) return isZero(spent) ? '–' : <Credits value={spent} />
+export function SpendOfLimit({ spent, limit, places }: Props): ReactNode {
+  if (limit === null) return <Credits value={spent} places={places} />
   const whole = chartHeight(limit)
   const percent = whole === 0 ? 100 : Math.min(100, (100 * chartHeight(spent)) / whole)
   return (

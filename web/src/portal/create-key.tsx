@@ -123,7 +123,7 @@ function Limits({ form }: { readonly form: UseFormReturnType<KeyFields> }): Reac
           {...form.getInputProps('daily_limit')}
         />
         <NumberInput
-          label="Max concurrent requests"
+          label="Concurrent requests"
           min={1}
           allowDecimal={false}
           placeholder={atMost(limits?.max_concurrent, 'default')}

@@ -34,7 +34,10 @@ export function AccountKeys({ accountId }: { readonly accountId: string }): Reac
   const keys = useKeys({ account_id: accountId })
   const all = keys.data?.pages.flatMap(page => page.data) ?? []
   const rows = all.slice(0, SHOWN_MAX)
-  const places = columnPlaces(rows.map(({ spent_this_month: month }) => month))
+  const places = {
+    month: columnPlaces(rows.map(({ spent_this_month: month }) => month)),
+    spent: columnPlaces(rows.map(({ spent }) => spent)),
+  }
   const create = mayChange && (
     <Button size="xs" leftSection={<IconPlus size={15} />} onClick={dialog.open}>
       Create key
@@ -64,10 +67,10 @@ export function AccountKeys({ accountId }: { readonly accountId: string }): Reac
                 <StateBadge state={key.state} />
               </Table.Td>
               <Table.Td className="right">
-                <Credits value={key.spent_this_month} places={places} />
+                <Credits value={key.spent_this_month} places={places.month} />
               </Table.Td>
               <Table.Td className="right">
-                <SpendOfLimit spent={key.spent} limit={key.credit_limit} />
+                <SpendOfLimit spent={key.spent} limit={key.credit_limit} places={places.spent} />
               </Table.Td>
               <Table.Td className="right">
                 <Ago at={key.last_used_at} />

@@ -1,10 +1,10 @@
 // The list of accounts with their balances, and the dialog that creates one.
-import { Button, Group, Modal, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Group, Modal, Stack, Table, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconPlus, IconWallet } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useAccounts, useCreateAccount } from '../../api/accounts.ts'
+import { type AccountObject, useAccounts, useCreateAccount } from '../../api/accounts.ts'
 import { useMayChange } from '../../api/session-context.ts'
 import { Credits } from '../../components/credits.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -12,13 +12,15 @@ import { ErrorAlert } from '../../components/error-alert.tsx'
 import { MoreButton } from '../../components/more-button.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
+import { RowCount } from '../../components/row-count.tsx'
 import { SearchInput } from '../../components/search-input.tsx'
 import { useParams } from '../../components/search-params.ts'
+import { sortable, sortedBy, useSort } from '../../components/sorting.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 import { columnPlaces } from '../../format/amounts.ts'
-import { isZero } from '../../format/decimals.ts'
+import { chartHeight, isZero } from '../../format/decimals.ts'
 import { ContactFields, NO_CONTACT } from './contact-fields.tsx'
 
 const COLUMNS = [
@@ -32,6 +34,17 @@ const COLUMNS = [
   { name: 'Created', isRight: true, card: 'none' },
 ] as const
 
+const COMPARED = {
+  name: (account: AccountObject) => account.name.toLowerCase(),
+  status: (account: AccountObject) => account.state,
+  available: (account: AccountObject) => chartHeight(account.balance.available),
+  held: (account: AccountObject) => chartHeight(account.balance.held),
+  'this month': (account: AccountObject) => chartHeight(account.spent_this_month),
+  spent: (account: AccountObject) => chartHeight(account.balance.spent),
+  owed: (account: AccountObject) => chartHeight(account.balance.owed),
+  created: (account: AccountObject) => account.created_at,
+}
+
 export default function Accounts(): ReactNode {
   const mayChange = useMayChange()
   const [isCreating, dialog] = useDisclosure(false)
@@ -39,7 +52,10 @@ export default function Accounts(): ReactNode {
   const [, goTo] = useLocation()
   const q = params.get('q') ?? ''
   const accounts = useAccounts(q)
-  const rows = accounts.data?.pages.flatMap(page => page.data) ?? []
+  const loaded = accounts.data?.pages.flatMap(page => page.data) ?? []
+  const sorting = useSort('')
+  // Only what is loaded can be sorted.
+  const rows = accounts.hasNextPage ? loaded : sortedBy(loaded, sorting.sort, COMPARED)
   const places = {
     available: columnPlaces(rows.map(({ balance }) => balance.available)),
     held: columnPlaces(rows.map(({ balance }) => balance.held)),
@@ -58,7 +74,7 @@ export default function Accounts(): ReactNode {
       {accounts.error !== null && <ErrorAlert error={accounts.error} onRetry={() => void accounts.refetch()} />}
       <Panel flush>
         {rows.length > 0 && (
-          <TableFrame label="Accounts" columns={COLUMNS}>
+          <TableFrame label="Accounts" columns={accounts.hasNextPage ? COLUMNS : sortable(COLUMNS, COMPARED, sorting)}>
             {rows.map(({ id, name, state, balance, spent_this_month, created_at }) => (
               <Table.Tr
                 key={id}
@@ -68,18 +84,17 @@ export default function Accounts(): ReactNode {
                 }
               >
                 <Table.Td>
-                  <Text
+                  <Anchor
                     component={Link}
                     href={`/accounts/${id}`}
                     size="sm"
                     fw={500}
-                    c="inherit"
                     className="one-line"
                     maw={300}
                     title={name}
                   >
                     {name}
-                  </Text>
+                  </Anchor>
                 </Table.Td>
                 <Table.Td>
                   <StateBadge state={state} />
@@ -117,6 +132,7 @@ export default function Accounts(): ReactNode {
               : 'Search by part of the name, e-mail, ID or external ID.'}
           </EmptyState>
         )}
+        <RowCount rows={rows.length} noun="account" hasMore={accounts.hasNextPage} />
         <MoreButton of={accounts} />
       </Panel>
       {isCreating && <CreateAccount onClose={dialog.close} />}

@@ -10,10 +10,13 @@ import { ErrorAlert } from '../../components/error-alert.tsx'
 import { OwnerBadge } from '../../components/owner-badge.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
+import { RowCount } from '../../components/row-count.tsx'
 import { SearchInput } from '../../components/search-input.tsx'
 import { useParams } from '../../components/search-params.ts'
+import { sortable, sortedBy, useSort } from '../../components/sorting.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
+import { chartHeight } from '../../format/decimals.ts'
 import { shortCount } from '../../format/numbers.ts'
 import { ChangePrices } from './change-prices.tsx'
 import { ImportPrices } from './import-prices.tsx'
@@ -32,6 +35,15 @@ const COLUMNS = [
   { name: 'Targets', card: 'unnamed' },
 ] as const
 
+const COMPARED = {
+  model: (model: ModelObject) => model.id,
+  status: (model: ModelObject) => model.status,
+  'prompt / m': (model: ModelObject) => chartHeight(model.pricing.prompt),
+  'cached / m': (model: ModelObject) => chartHeight(model.pricing.input_cache_read),
+  'completion / m': (model: ModelObject) => chartHeight(model.pricing.completion),
+  context: (model: ModelObject) => model.context_length,
+}
+
 type Open =
   | { readonly is: 'new' }
   | { readonly is: 'import' }
@@ -45,9 +57,11 @@ export default function Models(): ReactNode {
   const { data, error, isSuccess, refetch } = useModels()
   const q = (params.get('q') ?? '').toLowerCase()
   const all = data ?? []
-  const rows = all.filter(({ id, name, aliases }) =>
+  const sorting = useSort('model', false)
+  const matching = all.filter(({ id, name, aliases }) =>
     [id, name, ...aliases].some(text => text.toLowerCase().includes(q)),
   )
+  const rows = sortedBy(matching, sorting.sort, COMPARED)
   const healthByProvider = useHealthByProvider([
     ...new Set(all.flatMap(({ targets }) => targets.map(({ provider }) => provider))),
   ])
@@ -78,7 +92,7 @@ export default function Models(): ReactNode {
       {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
       <Panel flush>
         {rows.length > 0 && (
-          <TableFrame label="Models" columns={COLUMNS}>
+          <TableFrame label="Models" columns={sortable(COLUMNS, COMPARED, sorting)}>
             {rows.map(model => (
               <Row
                 key={model.id}
@@ -89,6 +103,7 @@ export default function Models(): ReactNode {
             ))}
           </TableFrame>
         )}
+        <RowCount rows={rows.length} noun="model" />
         {isSuccess && rows.length === 0 && (
           <EmptyState icon={IconCpu} title={all.length === 0 ? 'No models yet' : 'No matching models'}>
             {all.length === 0
@@ -126,6 +141,7 @@ function Row({ of: model, healthByProvider, onOpen }: RowProps): ReactNode {
           <UnstyledButton
             fz="sm"
             fw={500}
+            c="var(--mantine-color-anchor)"
             onClick={onOpen}
             aria-label={`Open ${model.id}`}
             className="one-line"

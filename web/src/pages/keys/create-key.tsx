@@ -1,6 +1,7 @@
 // The dialog that creates a key and then shows its secret once.
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import { type ReactNode, useEffect, useState } from 'react'
+import { useAccountDirectory } from '../../api/accounts.ts'
 import { type KeyWithSecret, useCreateKey } from '../../api/keys.ts'
 import { AccountSelect } from '../../components/account-name.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
@@ -44,15 +45,18 @@ function Form({ accountId, onMade, onCancel }: FormProps): ReactNode {
   const form = useKeyForm()
   const create = useCreateKey()
   const [problem, setProblem] = useState<unknown>()
+  const accounts = useAccountDirectory()
+  // Where there is one account, there is nothing to choose.
+  const only = accounts.length === 1 ? (accounts[0]?.id ?? '') : ''
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when the account filter of the list changes.
-  useEffect(() => form.setFieldValue('account_id', accountId), [accountId])
+  useEffect(() => form.setFieldValue('account_id', accountId || only), [accountId, only])
 
   const submit = form.onSubmit(fields => {
     if (create.isPending) return
     setProblem(undefined)
-    const account = fields.account_id === '' ? {} : { account_id: fields.account_id }
+    if (fields.account_id === '') return form.setFieldError('account_id', 'Choose an account')
     create.mutate(
-      { ...changeOf(fields, true), ...account },
+      { ...changeOf(fields, true), account_id: fields.account_id },
       { onSuccess: onMade, onError: error => showAtField(form, error) || setProblem(error) },
     )
   })
@@ -62,7 +66,9 @@ function Form({ accountId, onMade, onCancel }: FormProps): ReactNode {
       <Stack gap="sm">
         <AccountSelect
           label="Account"
-          placeholder="Default account"
+          placeholder="Choose an account"
+          description="Pays for the requests of this key"
+          isRequired
           value={form.values.account_id}
           onChange={id => form.setFieldValue('account_id', id)}
           error={form.errors.account_id}

@@ -5,6 +5,7 @@ import type { ReactNode } from 'react'
 import type { Scope } from '../../../../src/domain/key.ts'
 import { ApiError } from '../../api/call.ts'
 import type { KeyChange, KeyObject } from '../../api/keys.ts'
+import { useSettings } from '../../api/settings.ts'
 import {
   type BudgetField,
   BudgetFields,
@@ -14,6 +15,7 @@ import {
 } from '../../components/budget-fields.tsx'
 import { tagTexts } from '../../components/tags.tsx'
 import { readDecimal } from '../../format/decimals.ts'
+import { count } from '../../format/numbers.ts'
 import { checkTags, ModelsAndTags, tagsFrom } from './models-and-tags.tsx'
 
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
@@ -69,7 +71,12 @@ export function useKeyForm(key?: KeyObject): KeyForm {
 }
 
 export function KeyFieldset({ form, isNew }: { readonly form: KeyForm; readonly isNew: boolean }): ReactNode {
-  const emptyDaily = isNew ? 'server default' : 'no limit'
+  const defaults = useSettings().data?.defaults
+  const defaultOf = (name: string) => {
+    const value = defaults?.[name]
+    return typeof value === 'number' ? `default: ${count(value)}` : 'default'
+  }
+  const emptyDaily = isNew ? (defaults?.daily_limit === null ? 'no limit' : defaultOf('daily_limit')) : 'no limit'
   return (
     <Stack gap="sm">
       <TextInput
@@ -85,7 +92,7 @@ export function KeyFieldset({ form, isNew }: { readonly form: KeyForm; readonly 
           min={1}
           allowDecimal={false}
           thousandSeparator
-          placeholder="server default"
+          placeholder={defaultOf('rpm_limit')}
           {...form.getInputProps('rpm_limit')}
         />
         <NumberInput
@@ -103,10 +110,10 @@ export function KeyFieldset({ form, isNew }: { readonly form: KeyForm; readonly 
           {...form.getInputProps('credit_limit')}
         />
         <NumberInput
-          label="Max concurrent requests"
+          label="Concurrent requests"
           min={1}
           allowDecimal={false}
-          placeholder="server default"
+          placeholder={defaultOf('max_concurrent')}
           {...form.getInputProps('max_concurrent')}
         />
       </SimpleGrid>

@@ -1,5 +1,5 @@
 // The list of keys with search and filters.
-import { Button, Group, Select, Table, Text } from '@mantine/core'
+import { Anchor, Button, Group, Select, Table } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconKey, IconPlus } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -13,12 +13,16 @@ import { ErrorAlert } from '../../components/error-alert.tsx'
 import { MoreButton } from '../../components/more-button.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
+import { RowCount } from '../../components/row-count.tsx'
 import { SearchInput } from '../../components/search-input.tsx'
 import { useParams } from '../../components/search-params.ts'
+import { sortable, sortedBy, useSort } from '../../components/sorting.tsx'
+import { SpendOfLimit } from '../../components/spend-of-limit.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Ago } from '../../components/timestamp.tsx'
 import { columnPlaces } from '../../format/amounts.ts'
+import { chartHeight } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
 import { CreateKey } from './create-key.tsx'
 
@@ -28,12 +32,19 @@ const COLUMNS = [
   { name: 'Status', card: 'value' },
   { name: 'Account', card: 'unnamed' },
   { name: 'This month', isRight: true },
-  { name: 'Spent', isRight: true },
-  { name: 'Credit limit', isRight: true },
+  { name: 'Spent of limit', isRight: true },
   { name: 'Requests/min', isRight: true, card: 'none' },
-  { name: 'Requests/day', isRight: true, card: 'none' },
   { name: 'Last used', isRight: true },
 ] as const
+
+const COMPARED = {
+  name: (key: KeyObject) => key.name.toLowerCase(),
+  status: (key: KeyObject) => key.state,
+  'this month': (key: KeyObject) => chartHeight(key.spent_this_month),
+  'spent of limit': (key: KeyObject) => chartHeight(key.spent),
+  'requests/min': (key: KeyObject) => key.rpm_limit,
+  'last used': (key: KeyObject) => key.last_used_at ?? '',
+}
 
 export default function Keys(): ReactNode {
   const mayChange = useMayChange()
@@ -45,12 +56,14 @@ export default function Keys(): ReactNode {
     account_id: params.get('account_id') ?? '',
   }
   const keys = useKeys(filter)
-  const rows = keys.data?.pages.flatMap(page => page.data) ?? []
+  const loaded = keys.data?.pages.flatMap(page => page.data) ?? []
+  const sorting = useSort('')
+  // Only what is loaded can be sorted.
+  const rows = keys.hasNextPage ? loaded : sortedBy(loaded, sorting.sort, COMPARED)
   const isFiltered = Object.values(filter).some(value => value !== '')
   const places = {
     month: columnPlaces(rows.map(({ spent_this_month: month }) => month)),
     spent: columnPlaces(rows.map(({ spent }) => spent)),
-    limit: columnPlaces(rows.flatMap(({ credit_limit: limit }) => limit ?? [])),
   }
   const create = mayChange && (
     <Button leftSection={<IconPlus size={16} />} onClick={dialog.open}>
@@ -80,7 +93,7 @@ export default function Keys(): ReactNode {
       {keys.error !== null && <ErrorAlert error={keys.error} onRetry={() => void keys.refetch()} />}
       <Panel flush>
         {rows.length > 0 && (
-          <TableFrame label="Keys" columns={COLUMNS}>
+          <TableFrame label="Keys" columns={keys.hasNextPage ? COLUMNS : sortable(COLUMNS, COMPARED, sorting)}>
             {rows.map(key => (
               <Row key={key.id} of={key} places={places} />
             ))}
@@ -90,13 +103,18 @@ export default function Keys(): ReactNode {
           <EmptyState
             icon={IconKey}
             title={isFiltered ? 'No matching keys' : 'No keys yet'}
-            action={!isFiltered && create}
+            action={(!isFiltered || filter.account_id !== '') && create}
           >
-            {isFiltered
-              ? 'Change or clear the filters.'
-              : 'Create a key and use its secret as the API key of any OpenAI client.'}
+            {isFiltered ? (
+              <Anchor component={Link} href="/keys" inherit>
+                Clear filters
+              </Anchor>
+            ) : (
+              'Create a key and use its secret as the API key of any OpenAI client.'
+            )}
           </EmptyState>
         )}
+        <RowCount rows={rows.length} noun="key" hasMore={keys.hasNextPage} />
         <MoreButton of={keys} />
       </Panel>
       <CreateKey isOpen={isCreating} onClose={dialog.close} accountId={filter.account_id} />
@@ -104,7 +122,7 @@ export default function Keys(): ReactNode {
   )
 }
 
-type Places = { readonly month: number; readonly spent: number; readonly limit: number }
+type Places = { readonly month: number; readonly spent: number }
 
 function Row({ of: key, places }: { readonly of: KeyObject; readonly places: Places }): ReactNode {
   const [, goTo] = useLocation()
@@ -112,18 +130,17 @@ function Row({ of: key, places }: { readonly of: KeyObject; readonly places: Pla
   return (
     <Table.Tr className="row-link" onClick={event => isPlain(event.target) && goTo(`/keys/${key.id}`)}>
       <Table.Td>
-        <Text
+        <Anchor
           component={Link}
           href={`/keys/${key.id}`}
           size="sm"
           fw={500}
-          c="inherit"
           className="one-line"
-          maw={280}
+          maw={240}
           title={key.name}
         >
           {key.name}
-        </Text>
+        </Anchor>
       </Table.Td>
       <Table.Td className="mono">{key.label}</Table.Td>
       <Table.Td>
@@ -139,17 +156,9 @@ function Row({ of: key, places }: { readonly of: KeyObject; readonly places: Pla
         <Credits value={key.spent_this_month} places={places.month} />
       </Table.Td>
       <Table.Td className="right">
-        <Credits value={key.spent} places={places.spent} />
-      </Table.Td>
-      <Table.Td className="right">
-        {key.credit_limit === null ? (
-          'no limit'
-        ) : (
-          <Credits value={key.credit_limit} places={places.limit} zero="0.00" />
-        )}
+        <SpendOfLimit spent={key.spent} limit={key.credit_limit} places={places.spent} />
       </Table.Td>
       <Table.Td className="right number">{count(key.rpm_limit)}</Table.Td>
-      <Table.Td className="right number">{key.daily_limit === null ? 'no limit' : count(key.daily_limit)}</Table.Td>
       <Table.Td className="right">
         <Ago at={key.last_used_at} />
       </Table.Td>

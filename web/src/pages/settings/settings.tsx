@@ -106,7 +106,7 @@ const LABELS: Readonly<Record<string, string>> = {
   rpm_limit: 'Requests per minute',
   daily_limit: 'Requests per day (UTC)',
   credit_limit: 'Credit limit (lifetime)',
-  max_concurrent: 'Max concurrent',
+  max_concurrent: 'Concurrent requests',
 }
 
 // The meaning of a setting that is empty or null.

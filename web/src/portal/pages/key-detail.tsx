@@ -120,7 +120,7 @@ function limitsOf(key: PortalKey): readonly (readonly [string, ReactNode])[] {
   return [
     ['Requests per minute', count(key.rpm_limit)],
     ['Requests per day (UTC)', key.daily_limit === null ? 'no limit' : count(key.daily_limit)],
-    ['Max concurrent', count(key.max_concurrent)],
+    ['Concurrent requests', count(key.max_concurrent)],
     [
       'Credit limit (lifetime)',
       key.credit_limit === null ? 'no limit' : <Credits key="limit" value={key.credit_limit} />,
