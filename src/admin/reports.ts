@@ -31,10 +31,13 @@ export type UsageQuery = {
   readonly tag?: readonly string[]
 }
 
+// The codes of failures, any of them: in lists only.
+export type UsageListQuery = UsageQuery & { readonly error_code?: readonly string[] }
+
 export type SummaryObject = SpendingObject & { readonly object: 'usage_summary'; readonly group: string }
 
 export type ReportMethods = {
-  usage(query: UsageQuery, page: Page): Promise<List<OperatorUsageObject>>
+  usage(query: UsageListQuery, page: Page): Promise<List<OperatorUsageObject>>
   usageOf(requestId: string): Promise<OperatorUsageObject>
   summary(query: UsageQuery, groupBy: SummaryGroup): Promise<List<SummaryObject>>
   overview(query: OverviewQuery): Promise<OverviewObject & { readonly attention: readonly AttentionObject[] }>
@@ -55,7 +58,8 @@ export type Standing = {
 export function reportMethods(needs: ReportNeeds): ReportMethods {
   return {
     async usage(query, page) {
-      return listOf(await needs.usage.list({ ...readQuery(query), ...page }), operatorUsageObject)
+      const filter = { ...readQuery(query), errorCodes: query.error_code, ...page }
+      return listOf(await needs.usage.list(filter), operatorUsageObject)
     },
 
     async usageOf(requestId) {

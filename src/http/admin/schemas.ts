@@ -10,6 +10,7 @@ import {
   DAILY_LIMIT_MAX,
   RPM_LIMIT_MAX,
 } from '../../domain/key.ts'
+import { REFUSALS, type RefusalCode } from '../../domain/refusal.ts'
 import { KEY_TAGS_MAX, TAG_FILTERS_MAX, TAG_NAME_PATTERN, TAG_VALUE_MAX } from '../../domain/tags.ts'
 import { ENDPOINTS, MODEL_NAME_MAX, OUTCOMES } from '../../domain/usage.ts'
 import { LEDGER_KINDS, OVERVIEW_STEPS, SUMMARY_GROUPS, type SummaryGroup } from '../../store/contract/operator.ts'
@@ -105,6 +106,9 @@ export const usageFilter = {
     }),
   ),
 }
+
+// Those that a row can have.
+const ROW_CODES = (Object.keys(REFUSALS) as RefusalCode[]).filter(code => REFUSALS[code].row !== 'none')
 
 // By time, by a dimension, or by the values of a tag.
 const GroupBy = Type.Unsafe<SummaryGroup>(
@@ -231,7 +235,20 @@ export const ADMIN = {
     READ,
     listOf(OperatorUsageShape),
     {
-      query: Type.Object({ ...usageFilter, format: Type.Optional(UsageFormat), ...paging('request') }, strict),
+      query: Type.Object(
+        {
+          ...usageFilter,
+          error_code: Type.Optional(
+            Type.Array(Type.Enum(ROW_CODES), {
+              maxItems: ROW_CODES.length,
+              description: 'Only requests that failed with this code. Repeatable; any may match.',
+            }),
+          ),
+          format: Type.Optional(UsageFormat),
+          ...paging('request'),
+        },
+        strict,
+      ),
     },
   ),
   summariseUsage: endpoint(

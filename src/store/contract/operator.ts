@@ -185,6 +185,8 @@ export type UsageFilter = Page &
   UsageSpan & {
     // The maximum number of rows examined for a page, matching or not; unlimited if absent.
     readonly lookMax?: number | undefined
+    // Any of them. Sums do not know the codes, so there is no summary of one.
+    readonly errorCodes?: readonly string[] | undefined
   }
 
 export const SUMMARY_GROUPS = ['day', 'hour', 'model', 'provider', 'key', 'account'] as const

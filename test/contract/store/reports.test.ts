@@ -8,9 +8,11 @@ import { DAY_MS } from '../../../src/domain/key.ts'
 import { HOUR_MS, type UsageRow } from '../../../src/domain/usage.ts'
 import { zoneOffsets } from '../../../src/domain/zone-offsets.ts'
 import {
+  type Page,
   type Spending,
   SUMMARY_GROUPS,
   type SummaryGroup,
+  type UsageFilter,
   type UsageSpan,
 } from '../../../src/store/contract/operator.ts'
 import type { Sql } from '../../../src/store/sql/sql.ts'
@@ -61,7 +63,12 @@ for (const { engine, open } of ENGINES) {
     await t.test('from sums', () => assertSummaries(repositories, rows, FILTERS))
 
     await t.test('a list returns every matching row, page by page', async () => {
-      for (const filter of FILTERS) {
+      const byCode = [
+        { errorCodes: ['insufficient_credits'] },
+        { errorCodes: ['rate_limit_exceeded', 'all_providers_failed', 'internal_error'], from: ago(20.2) },
+        { errorCodes: ['headers_too_large'] },
+      ]
+      for (const filter of [...FILTERS, ...byCode]) {
         const wanted = rows.filter(row => fits(row, filter)).map(row => row.requestId)
         const found = []
         for (let after: string | undefined, more = true; more && found.length < 700; ) {
@@ -234,7 +241,7 @@ async function assertSummaries(
 }
 
 // In sums an unknown model has no name; a list still finds its rows.
-function fits(row: UsageRow, filter: UsageSpan, models: 'known' | 'all' = 'all'): boolean {
+function fits(row: UsageRow, filter: Omit<UsageFilter, keyof Page>, models: 'known' | 'all' = 'all'): boolean {
   const model = row.modelServed ?? row.modelRequested
   return (
     (filter.keyId === undefined || row.keyId === filter.keyId) &&
@@ -242,6 +249,7 @@ function fits(row: UsageRow, filter: UsageSpan, models: 'known' | 'all' = 'all')
     (filter.provider === undefined || row.provider === filter.provider) &&
     (filter.outcome === undefined || row.outcome === filter.outcome) &&
     (filter.cause === undefined || causeOf(row.outcome, row.errorCode) === filter.cause) &&
+    (filter.errorCodes === undefined || filter.errorCodes.includes(row.errorCode ?? '')) &&
     (filter.model === undefined ||
       (model === filter.model && (models === 'all' || row.errorCode !== 'model_not_found'))) &&
     (filter.endpoint === 'all' || row.endpoint === (filter.endpoint ?? 'chat.completions')) &&

@@ -132,10 +132,12 @@ export async function errorOf(response: Response): Promise<ApiError> {
   })
 }
 
-// Builds `?a=1&b=2`; empty and undefined values are left out.
-export function queryOf(fields: Readonly<Record<string, string | number | undefined>>): string {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '')
-  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+// Builds `?a=1&b=2&b=3`; empty and undefined values are left out.
+export function queryOf(fields: Readonly<Record<string, string | number | readonly string[] | undefined>>): string {
+  const given = Object.entries(fields).flatMap(([name, value]) =>
+    [value ?? ''].flat().flatMap(each => (each === '' ? [] : [[name, String(each)]])),
+  )
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
 }
 
 // The server rejects the change with 409 if the version has changed.

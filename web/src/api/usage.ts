@@ -20,7 +20,10 @@ export const USAGE_FILTERS = [
   'cause',
   'tag',
 ] as const
-export type UsageFilter = Partial<Record<(typeof USAGE_FILTERS)[number], string>>
+export type UsageFilter = Partial<Record<(typeof USAGE_FILTERS)[number], string>> & {
+  // Of lists only: sums do not know it.
+  readonly error_code?: readonly string[]
+}
 
 const PAGE = 200
 

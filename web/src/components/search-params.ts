@@ -2,9 +2,9 @@
 import { useCallback } from 'react'
 import { useLocation, useSearch } from 'wouter'
 
-export type SetParams = (change: Readonly<Record<string, string>>) => void
+export type SetParams = (change: Readonly<Record<string, string | readonly string[]>>) => void
 
-// An empty value removes a parameter. Changes replace the history entry, so the back button leaves the page.
+// An empty value removes a parameter, a list gives it several times. Changes replace the history entry, so the back button leaves the page.
 export function useParams(): readonly [params: URLSearchParams, setParams: SetParams] {
   const search = useSearch()
   const [location, goTo] = useLocation()
@@ -12,8 +12,8 @@ export function useParams(): readonly [params: URLSearchParams, setParams: SetPa
     change => {
       const next = new URLSearchParams(search)
       for (const [name, value] of Object.entries(change)) {
-        if (value === '') next.delete(name)
-        else next.set(name, value)
+        next.delete(name)
+        for (const each of [value].flat()) if (each !== '') next.append(name, each)
       }
       const text = next.toString()
       goTo(text === '' ? location : `${location}?${text}`, { replace: true })

@@ -1,6 +1,7 @@
 // Where a list of usage has to search: the sums of days and hours tell where rows of a filter are and of which keys, so that a
 // filter with few matches does not read everything else. Searches run newest first; ids differ slightly from the time of their
 // rows, so two of them may find the same row.
+import { causeOf, ERROR_CAUSES, ERROR_OUTCOMES } from '../../../domain/error-cause.ts'
 import { DAY_MS } from '../../../domain/key.ts'
 import { DAY_HOURS, HOUR_MS } from '../../../domain/usage.ts'
 import type { UsageFilter, UsageSpan } from '../../contract/operator.ts'
@@ -136,6 +137,7 @@ function* runsOf(
 }
 
 function narrowSums(filter: UsageFilter, { asked }: Source, unit: string): void {
+  if (filter.errorCodes !== undefined) asked.add(whereErrors(filter.errorCodes))
   narrow(asked, filter, {
     model: `(model = ? OR (model = '' AND outcome = 'refused' AND ${unit}))`,
     provider: 'provider = ?',
@@ -143,6 +145,15 @@ function narrowSums(filter: UsageFilter, { asked }: Source, unit: string): void 
     tags: 'perhaps',
   })
 }
+
+// Sums in which a request may have failed with one of these codes: by the causes that the codes can have.
+function whereErrors(codes: readonly string[]): string {
+  const causes = new Set(codes.flatMap(code => ERROR_OUTCOMES.map(outcome => causeOf(outcome, code) ?? 'other')))
+  const isKnown = ERROR_CAUSES.filter(cause => causes.has(cause)).map(cause => `${cause}_errors > 0`)
+  return causes.has('other') ? ANY_ERROR : `(${isKnown.join(' OR ')})`
+}
+
+const ANY_ERROR = `outcome IN (${ERROR_OUTCOMES.map(outcome => `'${outcome}'`).join(', ')})`
 
 // The filter of a report, the same for rows and for sums: billed endpoints, unless the filter names another.
 

@@ -138,7 +138,9 @@ async function endOfLook(filter: UsageFilter, lookMax: number, sql: Sql): Promis
 }
 
 // From `from` on and before `to`.
-function narrowRows(asked: Conditions, filter: UsageSpan): void {
+function narrowRows(asked: Conditions, filter: UsageSpan & Pick<UsageFilter, 'errorCodes'>): void {
+  const { errorCodes } = filter
+  if (errorCodes !== undefined) asked.add(`error_code IN (${errorCodes.map(() => '?').join(', ')})`, ...errorCodes)
   asked.add('created_at >= ?', filter.from)
   asked.add('created_at < ?', filter.to)
   narrow(asked, filter, {

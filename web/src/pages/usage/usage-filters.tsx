@@ -1,7 +1,8 @@
 // The filters of the usage list, each one a URL parameter.
-import { Autocomplete, Button, Select } from '@mantine/core'
+import { Autocomplete, Button, MultiSelect, Select } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { type ReactNode, useEffect, useState } from 'react'
+import { REFUSALS } from '../../../../src/domain/refusal.ts'
 import type { Endpoint } from '../../../../src/domain/usage.ts'
 import { useModelDirectory } from '../../api/models.ts'
 import { useProviders } from '../../api/providers.ts'
@@ -29,6 +30,9 @@ const ENDPOINTS: Readonly<Record<Endpoint | 'all', string>> = {
   unknown: 'unknown paths',
   all: 'all endpoints',
 }
+
+// Those that a row can have.
+const ERROR_CODES = Object.entries(REFUSALS).flatMap(([code, { row }]) => (row === 'none' ? [] : [code]))
 
 // The server's default.
 const BILLED = 'billed'
@@ -82,11 +86,22 @@ export function UsageFilters({ range, filter, onChange }: Props): ReactNode {
         value={filter.endpoint ?? BILLED}
         onChange={endpoint => onChange({ endpoint: endpoint === BILLED ? '' : (endpoint ?? '') })}
       />
+      <MultiSelect
+        aria-label="Error code"
+        placeholder={filter.error_code === undefined ? 'Any error code' : ''}
+        clearable
+        searchable
+        data={ERROR_CODES}
+        value={[...(filter.error_code ?? [])]}
+        onChange={codes => onChange({ error_code: codes })}
+      />
       <TagFilter value={filter.tag ?? ''} onSet={tag => onChange({ tag })} />
       {isFiltered && (
         <Button
           variant="subtle"
-          onClick={() => onChange(Object.fromEntries(['range', ...USAGE_FILTERS].map(name => [name, ''])))}
+          onClick={() =>
+            onChange(Object.fromEntries(['range', 'error_code', ...USAGE_FILTERS].map(name => [name, ''])))
+          }
         >
           Clear filters
         </Button>

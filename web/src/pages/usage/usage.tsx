@@ -1,5 +1,5 @@
 // The usage page: one row per request, newest first.
-import { Anchor, Button, Group } from '@mantine/core'
+import { Anchor, Button, Group, Text } from '@mantine/core'
 import { IconDownload, IconListDetails } from '@tabler/icons-react'
 import { type ReactNode, useMemo } from 'react'
 import { Link } from 'wouter'
@@ -50,8 +50,14 @@ export default function Usage(): ReactNode {
       }
     >
       <UsageFilters range={range} filter={filter} onChange={setParams} />
-      <UsageTotals filter={filter} />
-      {groupBy === undefined ? (
+      {filter.error_code === undefined ? (
+        <UsageTotals filter={filter} />
+      ) : (
+        <Text size="sm" c="dimmed">
+          There are no totals or groups by error code. Choose a cause of failure for these.
+        </Text>
+      )}
+      {groupBy === undefined || filter.error_code !== undefined ? (
         <Requests usage={usage} rows={rows} isFiltered={isFiltered} />
       ) : (
         <UsageGroups key={groupBy} groupBy={groupBy} filter={filter} onFilter={setParams} />
@@ -68,7 +74,8 @@ function useFilter(params: URLSearchParams, range: UsageRange): UsageFilter {
     const value = params.get(name) ?? ''
     return value === '' ? [] : [[name, value]]
   })
-  return { ...bounds, ...Object.fromEntries(given) }
+  const codes = params.getAll('error_code')
+  return { ...bounds, ...Object.fromEntries(given), ...(codes.length === 0 ? {} : { error_code: codes }) }
 }
 
 type RequestsProps = {
