@@ -34,7 +34,10 @@ COPY --from=package /package /opt/turnpike
 COPY --from=dependencies /app/node_modules /opt/turnpike/node_modules
 # One folder above the package, where Node looks for modules that the package does not contain.
 COPY --from=wires /wires/node_modules /opt/node_modules
-RUN install -d -o 1000 -g 1000 -m 700 /data && install -d /etc/turnpike
+# The command `turnpike`, for `docker exec`.
+RUN install -d -o 1000 -g 1000 -m 700 /data \
+  && install -d /etc/turnpike \
+  && ln -s /opt/turnpike/bin/turnpike.js /usr/local/bin/turnpike
 # turnpike.yaml is read from this folder if it exists.
 WORKDIR /etc/turnpike
 # A number, so that Kubernetes can verify that it is not root.

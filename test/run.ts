@@ -35,6 +35,7 @@ const LONG = [
   'e2e/upstream/one-store/large-answers',
   'e2e/webhooks/one-store/flood',
   'browser/every-dialog',
+  'e2e/start/one-store/image',
   'chaos/nodes',
   'chaos/node-stopped',
   'browser/every-page',

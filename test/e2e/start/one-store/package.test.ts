@@ -1,32 +1,21 @@
 // The tarball of `npm pack` is what users install: it holds JavaScript, migrations, the dashboard and the documents, no
-// sources and no tests, and `npx` runs it in an empty folder on the machine's own Node.
+// sources and no tests, and `npx turnpike` starts it in an empty folder on the machine's own Node.
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, readdirSync } from 'node:fs'
 import { cp, mkdir, symlink } from 'node:fs/promises'
-import { basename, delimiter, dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { version } from '../../../../src/lib/version.ts'
 import { temporaryFolder } from '../../../support/folder.ts'
 import { freePort } from '../../../support/free-port.ts'
 import { httpCall } from '../../../support/http-call.ts'
+import { machineEnv, pack } from '../../../support/packed.ts'
 import { until } from '../../../support/until.ts'
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../../../..')
-const COPIED = [
-  'bin',
-  'src',
-  'dist',
-  'docs',
-  'package.json',
-  'package-lock.json',
-  'README.md',
-  'CHANGELOG.md',
-  'LICENSE',
-]
 const START_MS_MAX = 240_000
 
 test('the package has what it needs, starts, and serves a chat', async t => {
@@ -46,6 +35,7 @@ test('the package has what it needs, starts, and serves a chat', async t => {
       'LICENSE',
       'README.md',
       'bin',
+      'deploy',
       'dist',
       'docs',
       'package.json',
@@ -56,7 +46,7 @@ test('the package has what it needs, starts, and serves a chat', async t => {
     assert.equal(globSync('dist/reference/reference-*.js', { cwd: unpacked }).length, 1)
   })
 
-  await t.test("npx runs it in an empty folder on the machine's own Node", async () => {
+  await t.test("after an install in an empty folder, npx turnpike starts it on the machine's own Node", async () => {
     await using gateway = await startWithNpx(tarball, folder.path)
 
     const answer = await httpCall(`${gateway.url}/v1/chat/completions`, {
@@ -67,21 +57,10 @@ test('the package has what it needs, starts, and serves a chat', async t => {
 
     assert.equal(answer.status, 200, answer.text)
     assert.match(page.text, /\/assets\/index-/)
-    assert.deepEqual(readdirSync(gateway.folder), ['data', basename(tarball)])
+    const made = readdirSync(gateway.folder).toSorted()
+    assert.deepEqual(made, ['data', 'node_modules', 'package-lock.json', 'package.json', basename(tarball)])
   })
 })
-
-// From a copy of the tree with its timestamps, so that the build is current and is not repeated.
-async function pack(folder: string): Promise<string> {
-  await run(process.execPath, [join(ROOT, 'bin/build.js')])
-  const tree = join(folder, 'tree')
-  for (const name of [...COPIED, 'web/dist']) {
-    await cp(join(ROOT, name), join(tree, name), { recursive: true, preserveTimestamps: true })
-  }
-  await symlink(join(ROOT, 'node_modules'), join(tree, 'node_modules'))
-  await run('npm', ['pack', '--pack-destination', folder], { cwd: tree })
-  return join(folder, `turnpike-${version()}.tgz`)
-}
 
 async function startWithNpx(tarball: string, folder: string) {
   const empty = join(folder, 'empty')
@@ -91,15 +70,19 @@ async function startWithNpx(tarball: string, folder: string) {
   await cp(tarball, join(empty, basename(tarball)))
   const env = machineEnv()
   const { stdout } = await run('npm', ['config', 'get', 'cache'], { cwd: empty, env })
-  // Existing downloads are used; npx installs into a folder of this test.
+  // Existing downloads are used.
   await symlink(join(stdout.trim(), '_cacache'), join(cache, '_cacache'))
 
+  // As in README: from the registry that npm is configured for.
+  const installing = { ...env, npm_config_cache: cache }
+  await run('npm', ['install', '--prefer-offline', `./${basename(tarball)}`], { cwd: empty, env: installing })
+
   const port = await freePort()
-  const child = spawn('npx', ['--yes', '--prefer-offline', `./${basename(tarball)}`, 'serve'], {
+  const child = spawn('npx', ['turnpike'], {
     cwd: empty,
     // In its own process group, so that npx and its children can be stopped together.
     detached: true,
-    env: { ...env, npm_config_cache: cache, TURNPIKE_PORT: String(port), TURNPIKE_DETECT_PROVIDERS: '0' },
+    env: { ...installing, TURNPIKE_PORT: String(port), TURNPIKE_DETECT_PROVIDERS: '0' },
   })
   const ended = once(child, 'exit')
   let output = ''
@@ -110,6 +93,7 @@ async function startWithNpx(tarball: string, folder: string) {
   try {
     await until('the first key is printed', () => keyOf() !== undefined || isOver(), START_MS_MAX)
     assert.equal(isOver(), false)
+    await until('it is ready', async () => (await httpCall(`http://127.0.0.1:${port}/ready`)).status === 200)
   } catch (error) {
     stop('SIGKILL')
     throw new Error(`npx did not start the gateway: ${output}`, { cause: error })
@@ -125,15 +109,4 @@ async function startWithNpx(tarball: string, folder: string) {
       await ended
     },
   }
-}
-
-// As in a shell of the machine: without npm's variables, and without the Node of the development tools.
-const HOW_TO_DOWNLOAD =
-  /^(?:npm_config_(?:registry|userconfig|cafile|https?_proxy|proxy|noproxy)|NODE_EXTRA_CA_CERTS)$/i
-const OF_THIS_RUN = /^(?:npm_|NODE|TURNPIKE_|DATABASE_URL$|REDIS_URL$|INIT_CWD|CI$)/i
-
-function machineEnv(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => HOW_TO_DOWNLOAD.test(name) || !OF_THIS_RUN.test(name))
-  const path = (process.env.PATH ?? '').split(delimiter).filter(folder => !folder.includes('node_modules'))
-  return { ...Object.fromEntries(kept), PATH: path.join(delimiter) }
 }
