@@ -12,7 +12,7 @@ import { documents } from './openapi/documents.ts'
 import { portalPages } from './portal/pages.ts'
 import { type PortalNeeds, portalApi } from './portal/portal-api.ts'
 import { securityHeaders, sendSecurityHeaders } from './security-headers.ts'
-import { assets, dashboard } from './static.ts'
+import { assets, dashboard, isForPeople, sendNotFoundPage } from './static.ts'
 
 export type AppNeeds = OperationsNeeds & {
   readonly newRequestId: () => string
@@ -66,6 +66,7 @@ export async function openApp(parts: AppParts, needs: AppNeeds): Promise<Fastify
   })
   sendSecurityHeaders(app, needs.admin)
   app.setNotFoundHandler(async (request, reply) => {
+    if (isForPeople(request)) return sendNotFoundPage(reply, parts.admin)
     // A client whose base URL lacks /v1.
     const detail = request.method === 'POST' ? { message: 'Unknown path. The API is under /v1.' } : {}
     return reply.code(404).send(errorBody(new Refusal('not_found', detail), request.id))

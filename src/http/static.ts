@@ -94,20 +94,28 @@ function typeOf(file: string, mime: { getType(path: string): string | null }): s
   return /^text\/|javascript|json/.test(type) ? `${type}; charset=utf-8` : type
 }
 
+// Whether a browser asks for a page, and not a program for data.
+export function isForPeople({ method, headers, url }: FastifyRequest): boolean {
+  const isRead = method === 'GET' || method === 'HEAD'
+  return isRead && /\btext\/html\b/i.test(headers.accept ?? '') && !/^\/(v1|admin|portal\/v1)\//.test(url)
+}
+
+export async function sendNotFoundPage(reply: FastifyReply, hasDashboard: boolean): Promise<unknown> {
+  const home = hasDashboard ? '<a href="/">the dashboard</a> or the ' : 'the '
+  reply.headers({ 'content-security-policy': PLAIN_PAGE_CSP, 'cache-control': 'no-store', vary: 'Accept' })
+  return reply
+    .code(404)
+    .type('text/html; charset=utf-8')
+    .send(
+      plainPage('Page not found', `<h1>Page not found</h1>\n<p>Go to ${home}<a href="/docs">API reference</a>.</p>\n`),
+    )
+}
+
 // The page at `/` where the dashboard is not built: what this server is and where to go.
 function rootPage(): string {
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Turnpike</title>
-<style>
-  :root { color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif }
-  body { max-width: 38rem; margin: 12vh auto; padding: 0 1.25rem }
-  h1 { font-size: 1.6rem; letter-spacing: -.01em } code { font-size: .95em }
-  a { color: inherit }
-</style>
-<h1>Turnpike is running</h1>
+  return plainPage(
+    'Turnpike',
+    `<h1>Turnpike is running</h1>
 <p>This gateway accepts OpenAI chat requests at <code>/v1/chat/completions</code>, routes each to a provider, and
 bills it exactly.</p>
 <p>The dashboard is not built. Run <code>npm run build</code> in the checkout to build it. Also available:</p>
@@ -116,6 +124,22 @@ bills it exactly.</p>
   <li>the command <code>turnpike --help</code> for keys, credits and usage</li>
   <li><a href="/health">/health</a>, <a href="/ready">/ready</a>, <a href="/metrics">/metrics</a></li>
 </ul>
-</html>
+`,
+  )
+}
+
+function plainPage(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>
+  :root { color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif }
+  body { max-width: 38rem; margin: 12vh auto; padding: 0 1.25rem }
+  h1 { font-size: 1.6rem; letter-spacing: -.01em } code { font-size: .95em }
+  a { color: inherit }
+</style>
+${body}</html>
 `
 }

@@ -18,7 +18,7 @@ test('a wrong token is reported, and an ended session returns to the same page a
   await open('/keys')
   await page.getByLabel('Operator token', { exact: true }).fill('wrong')
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText('Invalid token').waitFor()
+  await page.getByText('This token is not valid').waitFor()
   await signIn(gateway.adminToken)
   await open('/keys?status=active')
   await page.getByText('first key').waitFor()

@@ -7,7 +7,8 @@ import { LIVE_MS } from './queries.ts'
 
 const EVENTS_PAGE = 100
 
-export type EventFilter = { readonly actor?: string; readonly action?: string; readonly subject?: string }
+export const EVENT_FILTERS = ['actor', 'action', 'subject', 'from', 'to'] as const
+export type EventFilter = Partial<Record<(typeof EVENT_FILTERS)[number], string>>
 
 export function useEvents(filter: EventFilter) {
   return useInfiniteQuery({

@@ -1,11 +1,12 @@
 // The frame around every page: navigation, user menu and connection status.
-import { ActionIcon, AppShell, Burger, Group, Menu, NavLink, Text, Tooltip } from '@mantine/core'
+import { ActionIcon, AppShell, Box, Burger, Group, Menu, NavLink, Text, Tooltip } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { IconClock, IconLogout, IconUserCircle } from '@tabler/icons-react'
+import { IconBook, IconClock, IconLogout, IconUserCircle } from '@tabler/icons-react'
 import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { signOut } from '../api/session.ts'
 import { useSession } from '../api/session-context.ts'
+import { useSettings } from '../api/settings.ts'
 import { notifyError } from '../components/notify.tsx'
 import icon from '../icon.svg'
 import { ConnectionBar } from './connection-bar.tsx'
@@ -63,12 +64,32 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
             />
           )
         })}
+        <NavFooter />
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
         <ConnectionBar />
         {children}
       </AppShell.Main>
     </AppShell>
+  )
+}
+
+// The API reference, which is not a page of the dashboard, and the version of the server.
+function NavFooter(): ReactNode {
+  const { data } = useSettings()
+  return (
+    <Box mt="auto" pt="xs">
+      <NavLink
+        href="/docs"
+        label="API reference"
+        leftSection={<IconBook size={18} stroke={1.6} aria-hidden />}
+        py={7}
+        bdrs="sm"
+      />
+      <Text size="xs" c="dimmed" px="sm" pt={4}>
+        {data === undefined ? '\u00a0' : `Turnpike ${data.version}`}
+      </Text>
+    </Box>
   )
 }
 

@@ -2,6 +2,7 @@
 import { Alert, Anchor, Button, Center, Code, Group, PasswordInput, Stack, Text, Title } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
+import { ApiError } from '../../api/call.ts'
 import { signIn } from '../../api/session.ts'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import icon from '../../icon.svg'
@@ -49,7 +50,14 @@ export function Login({ because }: { readonly because: keyof typeof REASONS }): 
             value={token}
             onChange={event => setToken(event.currentTarget.value)}
           />
-          {enter.error !== null && <ErrorAlert error={enter.error} title={titleFor(enter.error)} />}
+          {enter.error !== null &&
+            (isInvalid(enter.error) ? (
+              <Alert color="red" py="xs" role="alert">
+                This token is not valid. Check that it is complete.
+              </Alert>
+            ) : (
+              <ErrorAlert error={enter.error} title="Sign-in failed" />
+            ))}
           <Button type="submit" loading={enter.isPending} disabled={token.trim() === ''}>
             Sign in
           </Button>
@@ -65,6 +73,6 @@ export function Login({ because }: { readonly because: keyof typeof REASONS }): 
   )
 }
 
-function titleFor(error: Error): string {
-  return 'status' in error && error.status === 401 ? 'Invalid token' : 'Sign-in failed'
+function isInvalid(error: Error): boolean {
+  return error instanceof ApiError && error.status === 401
 }
