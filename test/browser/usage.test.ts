@@ -39,6 +39,17 @@ test('usage has totals, ranges and groups', { skip: !hasBrowser() }, async t => 
     assert.match(page.url(), /range=last-month/)
   })
 
+  await t.test('error codes in the URL are filters, and the cause has totals', async () => {
+    await open('/usage?error_code=model_not_found&error_code=insufficient_credits')
+    await page.getByText('There are no totals or groups by error code.').waitFor()
+    await page.getByText('1 rows').waitFor()
+    const href = await page.getByRole('link', { name: 'Export CSV' }).getAttribute('href')
+    assert.equal(href, '/admin/v1/usage?error_code=model_not_found&error_code=insufficient_credits&format=csv')
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await page.getByText('5 rows').waitFor()
+    assert.doesNotMatch(page.url(), /error_code/)
+  })
+
   await t.test('groups are sorted by spend, then by what is clicked', async () => {
     await open('/usage?range=today&group=account')
     const first = () => page.getByRole('row').nth(1).getByRole('cell').first().innerText()

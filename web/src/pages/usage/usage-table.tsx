@@ -23,11 +23,11 @@ const AHEAD = 40
 type Props = { readonly rows: readonly UsageRow[]; readonly of: UseInfiniteQueryResult }
 
 const COLUMNS: readonly Column[] = [
-  { name: 'Time', width: 186, card: 'unnamed' },
+  { name: 'Time', width: 150, card: 'unnamed' },
   { name: 'Model', width: '17%', card: 'title' },
   { name: 'Provider', width: '9%', card: 'unnamed' },
-  { name: 'Account', width: '15%', card: 'unnamed' },
-  { name: 'Key', width: '14%', card: 'none' },
+  { name: 'Account', width: '16%', card: 'unnamed' },
+  { name: 'Key', width: '16%', card: 'none' },
   { name: 'Outcome', width: 136, card: 'unnamed' },
   { name: 'Tokens in / out', width: 116, isRight: true },
   { name: 'Duration', width: 84, isRight: true },
