@@ -39,6 +39,7 @@ const LONG = [
   'chaos/nodes',
   'chaos/node-stopped',
   'browser/every-page',
+  'browser/portal',
   'browser/conflicts',
   'browser/operator-day',
   'e2e/cli/one-store/migrate',

@@ -15,6 +15,7 @@ import {
 import { Refusal } from '../domain/refusal.ts'
 import { isoTime } from '../domain/wire-time.ts'
 import { encodeBase62 } from '../lib/base62.ts'
+import { batcher } from '../lib/batcher.ts'
 import type { Actor, Page } from '../store/contract/operator.ts'
 import type { Portal, PortalBearer, PortalEntrance } from '../store/contract/portal.ts'
 
@@ -62,10 +63,13 @@ export type PortalSessionNeeds = {
 }
 
 const TOKEN = /^[0-9A-Za-z]{43}$/
+const LOOKED_UP_AT_ONCE_MAX = 100
 const UNKNOWN: OpenedPortal = { state: 'unknown', returnUrl: null }
 
 export function portalSessionMethods(needs: PortalSessionNeeds): PortalSessionMethods {
   const { portal } = needs
+  // A flood of invented tokens neither keeps the store busy nor delays others.
+  const linkOf = batcher(portal.findLinks, LOOKED_UP_AT_ONCE_MAX)
   const newSecret = () => encodeBase62(needs.randomBytes(SECRET_BYTES))
   return {
     async createLink(accountId, input, origin, actor) {
@@ -97,7 +101,7 @@ export function portalSessionMethods(needs: PortalSessionNeeds): PortalSessionMe
     async open(token, address, oldSecret) {
       if (!TOKEN.test(token)) return UNKNOWN
       const tokenHash = hashOf(token)
-      const found = await portal.findLink(tokenHash)
+      const found = (await linkOf(tokenHash)) ?? UNKNOWN
       if (found.state !== 'open') return found
       const secret = newSecret()
       const { session, ...entrance } = await portal.open(

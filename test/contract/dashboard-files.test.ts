@@ -7,9 +7,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { fastify } from 'fastify'
+import { sessionCookies } from '../../src/http/admin/guard.ts'
 import { portalPages } from '../../src/http/portal/pages.ts'
 import { sendSecurityHeaders } from '../../src/http/security-headers.ts'
 import { assets, dashboard } from '../../src/http/static.ts'
+import { StoreUnavailable } from '../../src/store/contract/store.ts'
 import { type Answer, httpCall } from '../support/http-call.ts'
 import { rawRequest } from '../support/raw-http.ts'
 
@@ -49,6 +51,16 @@ test('the portal has a page of its own; its policy is as strict and allows the h
     await policy(branded),
     (await policy(plain)).replace("img-src 'self' data:", "img-src 'self' data: https://cdn.example:8443"),
   )
+})
+
+test('while the store is unavailable, a link of the portal asks to try again', async () => {
+  await using site = await openSite({ isStoreDown: true })
+
+  const { status, text, headers } = await site.get('/portal/open/x')
+
+  assert.equal(status, 503)
+  assert.match(text, /Please open the link again/)
+  assert.equal(headers['set-cookie'], undefined)
 })
 
 test('assets are cached for a year, compressed if accepted, and have their content types', async () => {
@@ -162,7 +174,7 @@ async function httpBytes(url: string): Promise<Buffer> {
   })
 }
 
-async function openSite({ built = true, logo = null as string | null } = {}) {
+async function openSite({ built = true, logo = null as string | null, isStoreDown = false } = {}) {
   const root = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
   const folder = join(root, 'dist')
   function build(): void {
@@ -180,10 +192,16 @@ async function openSite({ built = true, logo = null as string | null } = {}) {
 
   const app = fastify({ exposeHeadRoutes: false })
   sendSecurityHeaders(app, { cameByTls: request => request.headers['x-forwarded-proto'] === 'https' })
+  sessionCookies(app)
   dashboard(app, folder)
   assets(app, folder)
   portalPages(app, folder, {
-    sessions: { open: async () => ({ state: 'unknown', returnUrl: null }) },
+    sessions: {
+      async open() {
+        if (isStoreDown) throw new StoreUnavailable('the database did not respond in time')
+        return { state: 'unknown', returnUrl: null }
+      },
+    },
     brand: { name: 'Shop', logo, color: null },
     addressOf: request => request.ip,
     cameByTls: () => false,

@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PortalSessionMethods } from '../../portal/sessions.ts'
 import type { PortalEntrance } from '../../store/contract/portal.ts'
+import { StoreUnavailable } from '../../store/contract/store.ts'
 import { DASHBOARD_CSP, PLAIN_PAGE_CSP } from '../security-headers.ts'
 import { sendPage } from '../static.ts'
 import { portalSecretOf, setPortalCookie } from './guard.ts'
@@ -27,11 +28,11 @@ export function portalPages(app: FastifyInstance, folder: string, needs: PortalP
   app.get('/portal/open/:token', { exposeHeadRoute: false }, async (request, reply) => {
     if (isPrefetch(request) || !needs.hasBegun()) return sendClosed(reply.code(503), NOT_NOW, null, needs.brand)
     const { token } = request.params as { readonly token: string }
-    const { state, secret, returnUrl } = await needs.sessions.open(
-      token,
-      needs.addressOf(request),
-      portalSecretOf(request),
-    )
+    const opened = await needs.sessions
+      .open(token, needs.addressOf(request), portalSecretOf(request))
+      .catch(unlessUnavailable)
+    if (opened === undefined) return sendClosed(reply.code(503), NOT_NOW, null, needs.brand)
+    const { state, secret, returnUrl } = opened
     if (secret !== undefined) {
       setPortalCookie(reply, secret, needs.cameByTls(request))
       return reply.header('cache-control', 'no-store').redirect('/portal', 303)
@@ -41,6 +42,11 @@ export function portalPages(app: FastifyInstance, folder: string, needs: PortalP
   })
 }
 
+// The link stays usable.
+function unlessUnavailable(error: unknown): undefined {
+  if (!(error instanceof StoreUnavailable)) throw error
+}
+
 // Browsers load pages ahead of a click, which must not use up a link.
 function isPrefetch({ headers }: FastifyRequest): boolean {
   const purpose = [headers['sec-purpose'], headers.purpose, headers['x-purpose'], headers['x-moz']].join(' ')
@@ -48,7 +54,10 @@ function isPrefetch({ headers }: FastifyRequest): boolean {
 }
 
 type Words = { readonly title: string; readonly text: string }
-const NOT_NOW: Words = { title: 'Please open the link again', text: 'The portal is not ready yet.' }
+const NOT_NOW: Words = {
+  title: 'Please open the link again',
+  text: 'The portal is not available at the moment. Try again in a minute.',
+}
 const AGAIN = 'Go back to the site that you came from and open the portal from there; you will get a new link.'
 const CLOSED: Readonly<Record<Exclude<PortalEntrance['state'], 'open'>, Words & { readonly status: number }>> = {
   used: { status: 410, title: 'This link was already used', text: `Each link opens the portal once. ${AGAIN}` },

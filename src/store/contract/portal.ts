@@ -6,8 +6,8 @@ import type { Actor, Page, Paged } from './operator.ts'
 export type Portal = {
   // Undefined: unknown account. Beyond `max` unused links of an account the oldest no longer work. Returns when it expires.
   createLink(input: NewPortalLink, max: number, actor: Actor): Promise<number | 'suspended' | undefined>
-  // Whether the link would open a session; uses nothing.
-  findLink(tokenHash: string): Promise<PortalEntrance>
+  // In order: whether each link would open a session. Uses nothing.
+  findLinks(tokenHashes: readonly string[]): Promise<readonly PortalEntrance[]>
   // Of any number of calls with one token, on any node, one opens a session. Beyond `max` sessions of an account the oldest end.
   open(input: NewPortalSession, max: number): Promise<PortalEntrance & { readonly session?: PortalSession }>
   // In order; undefined: unknown. `ended`: also idle for too long.

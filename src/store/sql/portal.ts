@@ -18,7 +18,7 @@ const TIDIED_MAX = 100
 export function sqlPortal(sql: Sql): Portal {
   return {
     createLink: (input, max, actor) => sql.transaction(tx => createLink(tx, input, max, actor)),
-    findLink: tokenHash => findLink(sql, tokenHash),
+    findLinks: tokenHashes => findLinks(sql, tokenHashes),
     open: (input, max) => sql.transaction(tx => open(tx, input, max)),
 
     async bearers(secretHashes) {
@@ -100,14 +100,21 @@ async function createLink(tx: Tx, input: NewPortalLink, max: number, actor: Acto
   return now + validMs
 }
 
-async function findLink(sql: Pick<Sql, 'get' | 'now'>, tokenHash: string): Promise<PortalEntrance> {
-  const row = await sql.get(
-    `SELECT l.return_url, l.used_at, l.expires_at, a.status FROM portal_link l JOIN account a ON a.id = l.account_id
-     WHERE l.token_hash = $1`,
-    [tokenHash],
+const UNKNOWN: PortalEntrance = { state: 'unknown', returnUrl: null }
+
+async function findLinks(sql: Pick<Sql, 'all' | 'now'>, tokenHashes: readonly string[]) {
+  const rows = await sql.all(
+    `SELECT l.token_hash, l.return_url, l.used_at, l.expires_at, a.status
+     FROM portal_link l JOIN account a ON a.id = l.account_id WHERE l.token_hash IN (${numbered(tokenHashes)})`,
+    tokenHashes,
   )
-  if (row === undefined) return { state: 'unknown', returnUrl: null }
-  return { state: entranceOf(row, sql.now()), returnUrl: textOrNull(row.return_url) }
+  const found = new Map<string, PortalEntrance>(
+    rows.map(row => [
+      text(row.token_hash),
+      { state: entranceOf(row, sql.now()), returnUrl: textOrNull(row.return_url) },
+    ]),
+  )
+  return tokenHashes.map(hash => found.get(hash) ?? UNKNOWN)
 }
 
 function entranceOf(row: Row, now: number): PortalEntrance['state'] {
@@ -119,11 +126,11 @@ function entranceOf(row: Row, now: number): PortalEntrance['state'] {
 async function open(tx: Tx, input: NewPortalSession, max: number) {
   const { id, tokenHash, secretHash, address, replaces } = input
   const link = await tx.get('SELECT account_id FROM portal_link WHERE token_hash = $1', [tokenHash])
-  if (link === undefined) return { state: 'unknown', returnUrl: null } as const
+  if (link === undefined) return UNKNOWN
   const accountId = text(link.account_id)
   // Both are locked now, the account first, as by its suspension.
   await lockAccount(tx, accountId)
-  const entrance = await findLink(tx, tokenHash)
+  const [entrance = UNKNOWN] = await findLinks(tx, [tokenHash])
   if (entrance.state !== 'open') return entrance
   const now = tx.now()
   const used = await tx.get(

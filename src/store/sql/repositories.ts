@@ -79,7 +79,7 @@ const READS = {
   catalog: ['provider', 'providers', 'model', 'models'],
   operators: ['get', 'list'],
   sessions: ['list'],
-  portal: ['findLink', 'bearers', 'list'],
+  portal: ['findLinks', 'bearers', 'list'],
   webhooks: ['get', 'list', 'deliveries'],
 } as const satisfies ReadMethods
 

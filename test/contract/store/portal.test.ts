@@ -48,8 +48,11 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await use(repositories, 'never made'), { state: 'unknown', returnUrl: null })
     repositories.clock.advance(25 * HOUR)
     await link(repositories, 'new')
-    assert.equal((await repositories.portal.findLink('hash of old')).state, 'unknown')
-    assert.equal((await repositories.portal.findLink('hash of new')).state, 'open')
+    const found = await repositories.portal.findLinks(['hash of old', 'hash of new', 'hash of late'])
+    assert.deepEqual(
+      found.map(({ state }) => state),
+      ['unknown', 'open', 'unknown'],
+    )
   })
 
   test(`${engine}: a suspended account gets no link, no session, and keeps none`, async () => {

@@ -15,8 +15,9 @@ import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Ago } from '../../components/timestamp.tsx'
 import { columnPlaces } from '../../format/amounts.ts'
+import { count } from '../../format/numbers.ts'
 import { CreateKey } from '../create-key.tsx'
-import { type PortalKey, usePortalKeys } from '../data.ts'
+import { type PortalKey, useAccount, usePortalKeys } from '../data.ts'
 import { useMay } from '../session.ts'
 
 const COLUMNS = [
@@ -30,19 +31,25 @@ const COLUMNS = [
 ] as const
 
 export default function Keys(): ReactNode {
-  const mayChange = useMay('keys')
+  const { data: account } = useAccount()
+  const most = account?.portal_key_limits?.max_keys ?? null
+  const mayCreate = useMay('keys') && most !== 0
   const [isCreating, dialog] = useDisclosure(false)
   const [params, setParams] = useParams()
   const status = params.get('status') ?? 'active'
   const keys = usePortalKeys(status === 'all' ? {} : { status })
   const rows = keys.data?.pages.flatMap(page => page.data) ?? []
-  const create = mayChange && (
+  const create = mayCreate && (
     <Button leftSection={<IconPlus size={16} />} onClick={dialog.open}>
       Create key
     </Button>
   )
   return (
-    <Page title="Keys" about="Secrets are shown only when they are created." actions={create}>
+    <Page
+      title="Keys"
+      about={`Secrets are shown only when they are created.${most === null ? '' : ` At most ${count(most)} active keys.`}`}
+      actions={create}
+    >
       <Select
         aria-label="Status"
         w={150}
