@@ -84,11 +84,13 @@ async function firstCreditsAndKey(accountId: string, { accounts, keys }: FirstSt
 
 // `adminUrl` is where the command line finds the gateway, if anywhere.
 export function welcome(
-  { url, adminUrl }: { readonly url: string; readonly adminUrl: string | undefined },
+  at: { readonly url: string; readonly adminUrl: string | undefined },
   { accountId, made: { adminToken, secret } }: FirstStart,
   model: string,
   found: Config['detected']['found'],
 ): string {
+  const url = reachable(at.url)
+  const adminUrl = at.adminUrl === undefined ? undefined : reachable(at.adminUrl)
   const lines = ['', `Turnpike is ready at ${url}`, '']
   if (adminUrl !== undefined) lines.push(`  Dashboard    ${adminUrl}`)
   if (adminToken !== undefined) lines.push(`  Admin token  ${adminToken}`)
@@ -106,6 +108,11 @@ export function welcome(
     )
   for (const { variable, models } of found) lines.push('', `Found ${variable}: ${models.join(', ')}`)
   return `${lines.join('\n')}\n\n`
+}
+
+// A gateway that listens on all addresses, as in a container, is called on this machine's own.
+function reachable(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 }
 
 function wayBack(adminUrl: string | undefined): readonly string[] {

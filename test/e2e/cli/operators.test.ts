@@ -31,7 +31,7 @@ test('the CLI creates, changes and closes an account', async () => {
     listed.stdout,
     new RegExp(`^id\tname\tstate\tavailable\tspent_this_month\tcreated_at\n${id}\t=cmd "x"\tsuspended\t10.5\t0\t`),
   )
-  assert.match(ledger.stdout, /\ttopup\t10\.5\t-\t-\tfirst\t/)
+  assert.match(ledger.stdout, /\ttopup\t10\.5\t10\.5\t-\t-\tfirst\t/)
 })
 
 test('an account with credits, budgets and a key is created in one step', async () => {

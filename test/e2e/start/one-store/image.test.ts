@@ -63,6 +63,7 @@ async function serve({ podman, limits }: Engine): Promise<void> {
     )
   await until('it is ready', ready, 60_000)
 
+  assert.ok(podman('logs', CONTAINER).includes(`Turnpike is ready at ${url}\n`))
   const [, key] = /First key +(\S+)/.exec(podman('logs', CONTAINER)) ?? []
   const [, token] = /Admin token +(\S+)/.exec(podman('logs', CONTAINER)) ?? []
   const answer = await httpCall(`${url}/v1/chat/completions`, {
