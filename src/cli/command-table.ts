@@ -24,6 +24,10 @@ export const GROUPS: Groups = {
     load: () => import('./commands/apply.ts'),
   },
   usage: { about: 'list, show, sum and export usage records', load: () => import('./commands/usage.ts') },
+  search: {
+    about: 'find accounts, keys, models and requests',
+    load: () => import('./commands/search.ts'),
+  },
   logs: { about: 'print requests, and follow new ones', load: () => import('./commands/logs.ts') },
   chat: { about: 'chat with a model from the shell', load: () => import('./commands/chat.ts') },
   quote: { about: 'show what a chat would cost', load: () => import('./commands/quote.ts') },

@@ -3,7 +3,7 @@ import { callCommand, clientCommand, pathOf } from '../call-command.ts'
 import type { Command } from '../command.ts'
 import { PAGE_OPTIONS, showList } from '../show.ts'
 import { exportUsage } from '../usage/export.ts'
-import { USAGE_OPTIONS, usageQuery } from '../usage/filters.ts'
+import { RECORD_OPTIONS, USAGE_OPTIONS, usageQuery } from '../usage/filters.ts'
 import { summariseUsage } from '../usage/summary.ts'
 
 const LIST = {
@@ -28,7 +28,7 @@ export const commands: Readonly<Record<string, Command>> = {
         'turnpike usage list --account acme --since 24h',
         'turnpike usage list --outcome refused --columns key_id,error_message',
       ],
-      options: { ...USAGE_OPTIONS, ...PAGE_OPTIONS },
+      options: { ...RECORD_OPTIONS, ...PAGE_OPTIONS },
       hasRows: true,
       check: usageQuery,
     },
@@ -72,7 +72,7 @@ export const commands: Readonly<Record<string, Command>> = {
       about: 'Exports usage records, newest first, as CSV or (with --json) one JSON object per line.',
       examples: ['turnpike usage export --last-month --output october.csv', 'turnpike usage export --today --json'],
       options: {
-        ...USAGE_OPTIONS,
+        ...RECORD_OPTIONS,
         output: { value: 'FILE', about: 'write to this file, which must not exist (default: stdout)' },
       },
       check: usageQuery,

@@ -27,6 +27,17 @@ const FILTERS: Filters = {
   },
 }
 
+// Of records; sums do not know the codes.
+const RECORD_FILTERS: Filters = {
+  ...FILTERS,
+  'error-code': {
+    value: 'CODE',
+    multiple: true,
+    about: 'only failures with this code; repeatable',
+    query: 'error_code',
+  },
+}
+
 const PERIODS: Readonly<Record<string, Option>> = {
   since: { value: 'SPAN', about: 'the last 30m, 24h or 7d instead of --from' },
   today: { about: 'since midnight UTC' },
@@ -35,9 +46,10 @@ const PERIODS: Readonly<Record<string, Option>> = {
 }
 
 export const USAGE_OPTIONS: Readonly<Record<string, Option>> = { ...FILTERS, ...PERIODS }
+export const RECORD_OPTIONS: Readonly<Record<string, Option>> = { ...RECORD_FILTERS, ...PERIODS }
 
 export function usageQuery(input: Input, now: number = systemClock.now()): URLSearchParams {
-  const query = filterQuery(input, FILTERS)
+  const query = filterQuery(input, RECORD_FILTERS)
   const named = Object.keys(PERIODS).filter(name => input.flag(name) || input.text(name) !== undefined)
   const [period] = named
   if (period === undefined) return query

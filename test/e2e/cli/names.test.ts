@@ -98,3 +98,36 @@ test('operators are found by name, webhooks by URL or description', async () => 
   assert.match(nobody.stderr, /there is no operator with the ID or name "dana"/)
   assert.match(webhook.stderr, /there is no webhook with the ID, URL or description/)
 })
+
+test('the search finds accounts by e-mail and keys by the last four, and usage is listed by error code', async () => {
+  const account = await run(
+    'accounts',
+    'create',
+    'Globex',
+    '--email',
+    'ops@globex.example',
+    '--external-id',
+    'cus_7',
+    '--json',
+  )
+  const made = await run('keys', 'create', 'nightly', '--account', 'Globex', '--json')
+  await gateway.chat({ model: 'no/such' }, { key: String(made.json.secret) })
+
+  const byEmail = await run('search', 'ops@globex', '--json')
+  const byLast4 = await run('search', String(made.json.secret).slice(-4), '-o', 'csv')
+  const external = await run('accounts', 'list', '--external-id', 'cus_7', '-q')
+  const failed = await run('usage', 'list', '--key', 'nightly', '--error-code', 'model_not_found', '-q')
+  const others = await run('usage', 'list', '--key', 'nightly', '--error-code', 'internal_error', '-q')
+  const ledger = await run('accounts', 'ledger', 'Globex', '--kind', 'topup', '--json')
+
+  assert.deepEqual(
+    (byEmail.json as unknown as readonly { readonly id: string }[]).map(({ id }) => id),
+    [account.json.id],
+    byEmail.stderr,
+  )
+  assert.match(byLast4.stdout, /^type,id,name,detail\r\nkey,key_\w+,nightly,/)
+  assert.equal(external.stdout, `${account.json.id}\n`)
+  assert.match(failed.stdout, /^[0-9a-f-]{36}\n$/)
+  assert.equal(others.stdout, '')
+  assert.equal(ledger.code, 0, ledger.stderr)
+})
