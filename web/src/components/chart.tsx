@@ -36,6 +36,7 @@ export function ChartPanel(props: ChartPanelProps): ReactNode {
     <Panel
       title={title}
       about={total}
+      hasIcon
       actions={
         <Tooltip label={isTable ? 'Chart' : 'Table'}>
           <ActionIcon variant="subtle" color="gray" onClick={view.toggle} aria-label={words}>

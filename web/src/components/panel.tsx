@@ -6,15 +6,24 @@ export type PanelProps = {
   readonly title?: string
   readonly about?: ReactNode
   readonly actions?: ReactNode
+  // A single icon, which stays next to the title where there is little room.
+  readonly hasIcon?: boolean
   readonly flush?: boolean
   readonly children: ReactNode
 }
 
-export function Panel({ title, about, actions, flush = false, children }: PanelProps): ReactNode {
+export function Panel({ title, about, actions, hasIcon = false, flush = false, children }: PanelProps): ReactNode {
   return (
     <Box component="section" className="panel" miw={0} {...(title === undefined ? {} : { 'aria-label': title })}>
       {title !== undefined && (
-        <Group justify="space-between" px="md" pt="sm" pb={flush ? 'xs' : 0} gap="xs">
+        <Group
+          justify="space-between"
+          px="md"
+          pt="sm"
+          pb={flush ? 'xs' : 0}
+          gap="xs"
+          wrap={hasIcon ? 'nowrap' : 'wrap'}
+        >
           <Box miw={0}>
             <Title order={2}>{title}</Title>
             {about !== undefined && (

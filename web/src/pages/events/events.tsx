@@ -110,6 +110,7 @@ function Day({ label, value, onSet }: DayProps): ReactNode {
   return (
     <TextInput
       type="datetime-local"
+      w={208}
       aria-label={`${label}, ${zoneName(zone)}`}
       title={`${label}, ${zoneName(zone)}`}
       leftSection={<span style={{ fontSize: 11 }}>{label}</span>}

@@ -18,7 +18,7 @@ export const TOKENS: readonly Figure[] = [
 // A record, so that a new cause is a type error until it has a colour.
 const CAUSE_FIGURES: Readonly<Record<ErrorCause | 'other', Pick<Figure, 'label' | 'color'>>> = {
   provider: { label: 'Provider', color: 'red.7' },
-  money: { label: 'Credits and budgets', color: 'yellow.6' },
+  money: { label: 'Credits', color: 'yellow.6' },
   limits: { label: 'Limits', color: 'orange.6' },
   caller: { label: 'Caller', color: 'gray.5' },
   other: { label: 'Gateway', color: 'grape.6' },
