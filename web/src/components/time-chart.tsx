@@ -16,6 +16,8 @@ export type TimeChartProps = {
   readonly axis?: ValueAxisOptions
   readonly axisLabel: (value: number) => string
   readonly axisWidth?: number
+  // The highest number of labels below the chart.
+  readonly labelsMax?: number
   readonly h?: number
   // Further figures of the tooltip, which are not drawn.
   readonly more?: readonly Figure[]
@@ -43,7 +45,7 @@ export function TimeChart(props: TimeChartProps): ReactNode {
   const chosen = useZone()
   const zone = props.zone ?? chosen
   const { domain, ticks } = valueAxis(highest(points, figures, isStacked), axis)
-  const times = useMemo(() => timeTicks(points, step, zone), [points, step, zone])
+  const times = useMemo(() => timeTicks(points, step, zone, props.labelsMax), [points, step, zone, props.labelsMax])
   const zoom = useZoom(props.onZoom)
   const shared = {
     ...CHART,

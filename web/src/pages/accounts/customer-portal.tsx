@@ -1,5 +1,5 @@
 // The customer portal of an account: a link to it, what keys the customer may create, and the open sessions.
-import { Button, Table, Text } from '@mantine/core'
+import { Button, Group, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 import type { AccountObject } from '../../api/accounts.ts'
@@ -25,14 +25,18 @@ export function CustomerPortal({ of: account }: { readonly of: AccountObject }):
     <Panel
       title="Customer portal"
       about="Where the customer sees usage and manages keys."
-      actions={mayChange && account.status === 'active' && <PortalLink accountId={account.id} />}
+      actions={
+        mayChange && (
+          <Group gap="xs" justify="flex-end">
+            <Button size="xs" variant="default" onClick={editing.open}>
+              Edit limits of keys
+            </Button>
+            {account.status === 'active' && <PortalLink accountId={account.id} />}
+          </Group>
+        )
+      }
     >
       <DescriptionList of={limitsOf(account)} />
-      {mayChange && (
-        <Button size="compact-sm" variant="subtle" mt="xs" onClick={editing.open}>
-          Edit limits of keys
-        </Button>
-      )}
       <Sessions accountId={account.id} mayChange={mayChange} />
       {isEditing && <PortalLimits of={account} onClose={editing.close} />}
     </Panel>
@@ -40,7 +44,7 @@ export function CustomerPortal({ of: account }: { readonly of: AccountObject }):
 }
 
 function limitsOf({ portal_key_limits: limits }: AccountObject): readonly (readonly [string, ReactNode])[] {
-  if (limits === null) return [['Limits of new keys', 'none beyond the account']]
+  if (limits === null) return [['Limits of new keys', 'none']]
   const number = (value: number | null) => (value === null ? undefined : count(value))
   const all: readonly (readonly [string, ReactNode | undefined])[] = [
     ['Active keys', number(limits.max_keys)],
