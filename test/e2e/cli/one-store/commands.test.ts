@@ -1,6 +1,8 @@
 // The command line as a client of a running gateway: keys, credits and usage, as text and as JSON, with messages and
 // exit codes for errors, and secrets only where they are created.
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { cli } from '../../../support/cli.ts'
 import { openFixture } from '../../../support/fixture.ts'
@@ -181,4 +183,60 @@ test('an unreachable gateway is named', async () => {
 
   assert.equal(result.code, 1)
   assert.match(result.stderr, new RegExp(`connection refused at ${nowhere}`))
+})
+
+test('without a command, and with help, it prints help on stdout and succeeds', async () => {
+  const cases: Readonly<Record<string, RegExp>> = {
+    '': /^turnpike – [\s\S]* {2}serve +start the gateway[\s\S]*Examples:/,
+    help: /^turnpike – /,
+    keys: /^turnpike keys: manage API keys\n\nCommands:[\s\S]*Examples:\n {2}turnpike keys create /,
+    'help keys': /^turnpike keys: /,
+    'help keys create': /^turnpike keys create NAME[\s\S]*Examples:/,
+    'help serve': /^turnpike serve\n/,
+  }
+  for (const [args, expected] of Object.entries(cases)) {
+    const { code, stdout, stderr } = await cli(gateway, args.split(' ').filter(Boolean))
+
+    assert.deepEqual([code, stderr], [0, ''], args)
+    assert.match(stdout, expected)
+  }
+})
+
+test('a misspelled command gets a suggestion', async () => {
+  const cases: Readonly<Record<string, RegExp>> = {
+    'key list': /unknown command "key"; did you mean turnpike keys\?/,
+    'keys lsit': /unknown command "keys lsit"; did you mean turnpike keys list\?/,
+    'keys list --stauts active': /unknown option --stauts; did you mean --status\?/,
+    'help kyes': /did you mean turnpike keys\?/,
+    zzzzzzz: /unknown command "zzzzzzz"; run turnpike --help/,
+  }
+  for (const [args, expected] of Object.entries(cases)) {
+    const { code, stderr } = await cli(gateway, args.split(' '))
+
+    assert.equal(code, 2)
+    assert.match(stderr, expected)
+  }
+})
+
+test('config check reports every mistake, as text or JSON, and names a file that is missing', async () => {
+  const file = join(dirname(gateway.configFile), 'wrong.yaml')
+  writeFileSync(file, 'markup: abc\nexplian: true\n')
+
+  const text = await cli(gateway, ['config', 'check', file])
+  const json = await cli(gateway, ['config', 'check', file, '--json'])
+  const missing = await cli(gateway, ['config', 'check', '/nowhere/turnpike.yaml'])
+  const good = await cli(gateway, ['config', 'check', gateway.configFile, '--json'])
+
+  assert.deepEqual([text.code, json.code, missing.code, good.code], [2, 2, 2, 0])
+  assert.match(text.stderr, /wrong\.yaml:1:9: markup: must be .*\n.*wrong\.yaml:2:1: explian: is not a known field/)
+  const { ok, errors } = json.json as unknown as { ok: boolean; errors: readonly Record<string, unknown>[] }
+  assert.equal(ok, false)
+  assert.deepEqual(
+    errors.map(({ file: at, line, column }) => [at, line, column]),
+    [
+      [file, 1, 9],
+      [file, 2, 1],
+    ],
+  )
+  assert.equal(missing.stderr, 'turnpike: file not found: /nowhere/turnpike.yaml\n')
 })
