@@ -91,6 +91,25 @@ test('a refusal for money says whose limit it was, what is left and what was nee
   assert.equal(budget.actions[0]?.href, '/accounts/acct_1?open=edit')
 })
 
+test('a failure of providers names those that were tried, and what the last one said', () => {
+  const failed = {
+    error_code: 'all_providers_failed',
+    error_message: REFUSALS.all_providers_failed.message,
+    outcome: 'upstream_failed',
+    attempts: [{ provider: 'a' }, { provider: 'b' }, { provider: 'b' }] as never,
+  } as const
+
+  assert.equal(
+    explained({ ...failed, error_detail: { attempts: [{ error: 'first' }, { error: 'connect ECONNREFUSED' }] } })
+      .sentence,
+    'Failed: no provider could serve the request. Tried: a, b. connect ECONNREFUSED.',
+  )
+  assert.equal(
+    explained({ ...failed, error_message: 'The engine is overloaded', error_detail: {} }).sentence,
+    'Failed: no provider could serve the request. Tried: a, b. The engine is overloaded.',
+  )
+})
+
 test('requests without an error are explained by their outcome', () => {
   const outcomes = ['completed', 'client_left', 'upstream_failed', 'upstream_broke', 'refused', 'recovered'] as const
   for (const outcome of outcomes) assert.match(explained({ outcome }).sentence, /\.$/)

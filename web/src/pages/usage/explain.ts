@@ -68,12 +68,21 @@ const invalid: Explain = (row, detail) => {
 
 const providerFailed =
   (words: string): Explain =>
-  row => {
+  (row, detail) => {
     const tried = [...new Set(row.attempts.map(({ provider }) => provider))]
     const by = tried.length === 0 ? '' : ` Tried: ${tried.join(', ')}.`
-    const last = row.error_message === null ? '' : ` ${stop(row.error_message)}`
-    return [`${words}.${by}${last}`, openProvider]
+    const last = lastWords(row, detail)
+    return [`${words}.${by}${last === undefined ? '' : ` ${stop(last)}`}`, openProvider]
   }
+
+// What a provider said, rather than what the client was told.
+function lastWords({ error_message: message, error_code: code }: UsageRow, { attempts }: Detail): string | undefined {
+  const isOurs = message === REFUSALS[code as RefusalCode].message
+  if (message !== null && !isOurs) return message
+  const last: unknown = Array.isArray(attempts) ? attempts.at(-1) : undefined
+  const error: unknown = typeof last === 'object' && last !== null && 'error' in last ? last.error : undefined
+  return typeof error === 'string' ? error : undefined
+}
 
 // A record, so that a new code in the domain is a type error here.
 const ERRORS: Readonly<Record<RefusalCode, Explain>> = {
