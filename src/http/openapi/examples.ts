@@ -172,6 +172,8 @@ export const ADMIN_BODIES: Readonly<Record<string, unknown>> = {
   createProvider: { id: 'acme', kind: 'openai', base_url: 'https://api.acme.example/v1', api_key: 'sk-example' },
   updateProvider: { timeouts: { first_byte_stream: 30 } },
   addCredential: { api_key: 'sk-example' },
+  setTarget: { model: 'm1', disabled: true },
+  testTarget: { model: 'm1' },
   createModel: {
     id: 'acme/m1',
     context_length: 128_000,

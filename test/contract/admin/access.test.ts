@@ -239,6 +239,7 @@ const VIEWERS = [
   'GET /usage/{request_id}',
   'GET /operator',
   'GET /overview',
+  'GET /search',
   'GET /events',
   'GET /nodes',
   'GET /webhooks',
