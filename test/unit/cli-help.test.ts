@@ -5,6 +5,13 @@ import { readInput } from '../../src/cli/arguments.ts'
 import { allCommands } from '../../src/cli/command.ts'
 import { GROUPS } from '../../src/cli/command-table.ts'
 import { groupHelp, helpFor } from '../../src/cli/help.ts'
+import { MODEL_TYPES, PROVIDER_KINDS } from '../../src/domain/catalog.ts'
+import { ACCOUNT_STATUSES, KEY_STATUSES, SCOPES } from '../../src/domain/key.ts'
+import { IMPORT_COSTS } from '../../src/domain/list-model.ts'
+import { ROLES } from '../../src/domain/operator.ts'
+import { ENDPOINTS, OUTCOMES } from '../../src/domain/usage.ts'
+import { DELIVERY_STATUSES, WEBHOOK_FORMATS } from '../../src/domain/webhook.ts'
+import { SUMMARY_GROUPS } from '../../src/store/contract/operator.ts'
 
 const COLUMNS = 80
 const entries = await allCommands(GROUPS)
@@ -47,6 +54,28 @@ test('an option of the same name has the same letter and the same kind everywher
       seen.set(name, kind)
     }
   }
+})
+
+test('the values that completion offers are those of the gateway', () => {
+  const valuesOf = (usage: string, option: string) =>
+    entries.find(({ words }) => words.join(' ') === usage)?.command.options?.[option]?.values
+  const expected: readonly (readonly [string, string, readonly string[]])[] = [
+    ['keys list', 'status', KEY_STATUSES],
+    ['keys create', 'scope', SCOPES],
+    ['accounts list', 'status', ACCOUNT_STATUSES],
+    ['operators create', 'role', ROLES],
+    ['providers create', 'kind', PROVIDER_KINDS],
+    ['models create', 'type', MODEL_TYPES],
+    ['models import', 'costs', IMPORT_COSTS],
+    ['usage list', 'outcome', OUTCOMES],
+    ['usage list', 'endpoint', [...ENDPOINTS, 'all']],
+    ['usage summary', 'by', SUMMARY_GROUPS],
+    ['webhooks create', 'format', WEBHOOK_FORMATS],
+    ['webhooks deliveries', 'status', DELIVERY_STATUSES],
+  ]
+
+  for (const [usage, option, values] of expected)
+    assert.deepEqual([...(valuesOf(usage, option) ?? [])].toSorted(), [...values].toSorted(), `${usage} --${option}`)
 })
 
 // Up to a pipe or a redirection, with quotes as a shell reads them.

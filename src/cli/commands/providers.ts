@@ -7,7 +7,11 @@ import { printJson } from '../output.ts'
 import { showRows } from '../show.ts'
 
 const FIELDS: Readonly<Record<string, Option>> = {
-  kind: { value: 'KIND', about: 'API type, such as openai' },
+  kind: {
+    value: 'KIND',
+    about: 'API type, such as openai',
+    values: ['openai', 'anthropic', 'google', 'vertex', 'bedrock', 'cohere', 'demo'],
+  },
   preset: { value: 'NAME', about: 'preset of a known vendor, such as groq' },
   'base-url': { value: 'URL', about: 'base URL of the API' },
 }

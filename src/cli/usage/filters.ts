@@ -6,6 +6,11 @@ import { readTag } from '../document.ts'
 
 const OUTCOMES = ['completed', 'client_left', 'upstream_failed', 'upstream_broke', 'refused', 'recovered']
 
+const ENDPOINTS = [
+  ...['all', 'chat.completions', 'messages', 'responses', 'embeddings', 'chat.completions.quote'],
+  ...['messages.count_tokens', 'models', 'key.introspect', 'usage', 'unknown'],
+]
+
 const FILTERS: Filters = {
   from: { value: 'TIME', about: 'at or after this time, such as 2026-01-31 or 2026-01-31T12:00:00Z' },
   to: { value: 'TIME', about: 'before this time' },
@@ -13,7 +18,11 @@ const FILTERS: Filters = {
   account: { value: 'ACCOUNT', about: 'only this account', query: 'account_id', names: 'account' },
   model: { value: 'ID', about: 'only this model' },
   provider: { value: 'ID', about: 'only this provider' },
-  endpoint: { value: 'NAME', about: 'only this endpoint, or "all" (default: chat.completions)' },
+  endpoint: {
+    value: 'NAME',
+    about: 'only this endpoint, or "all" (default: those that are billed)',
+    values: ENDPOINTS,
+  },
   tag: {
     value: 'NAME=VALUE',
     multiple: true,
