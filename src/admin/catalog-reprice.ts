@@ -1,8 +1,18 @@
 // Changes the prices of many models by the same percentage: reports the old and the new ones, and saves all of them or none. What
 // the file declares is not changed here.
 import { isDeepStrictEqual } from 'node:util'
-import { type EnteredRates, type WrittenRates, writePrices } from '../domain/catalog.ts'
-import { ceilDiv, formatPrice, type Prices, parsePrice } from '../domain/credits.ts'
+import { type EnteredRates, typeOf, type WrittenRates, worstRequest, writePrices } from '../domain/catalog.ts'
+import {
+  COST_MAX,
+  ceilDiv,
+  ceilNano,
+  formatCredits,
+  formatPrice,
+  NANO_MAX,
+  type Pico,
+  type Prices,
+  parsePrice,
+} from '../domain/credits.ts'
 import type { ModelEntry, ModelSave } from '../store/contract/catalog.ts'
 import type { Actor } from '../store/contract/operator.ts'
 import { type CatalogNeeds, merged, thenRefresh } from './catalog-input.ts'
@@ -95,6 +105,12 @@ function changeOf(entry: ModelEntry, factor: Factor, { newId }: CatalogNeeds): C
   if (entry.provisioned)
     return { said: { ...said, change: 'skipped', after: before, notes: ['declared in the configuration file'] } }
   if (isDeepStrictEqual(before, after)) return { said: { ...said, change: 'same' } }
+  const worst = ceilNano(worstRequest(model, typeOf(model), prices))
+  if (factor > ONE && worst > COST_MAX)
+    throw wrong(
+      'percent',
+      `less: one request to ${model.id} could cost ${formatCredits(worst)} credits, and ${formatCredits(COST_MAX)} is the most`,
+    )
   const { pricing } = JSON.parse(entry.entered ?? '{}') as { readonly pricing?: EnteredRates }
   const entered = pricing === undefined ? {} : { pricing: scaledEntered(pricing, factor) }
   return {
@@ -108,12 +124,18 @@ function changeOf(entry: ModelEntry, factor: Factor, { newId }: CatalogNeeds): C
   }
 }
 
+function scaledPrice(price: Pico, factor: Factor): Pico {
+  const scaled = ceilDiv(price * factor, ONE)
+  if (scaled > NANO_MAX) throw wrong('percent', 'less: a price would be above 9000000')
+  return scaled
+}
+
 // Upwards to a trillionth of a credit, like every price.
 function scaledPrices({ tiers, ...rates }: Prices, factor: Factor): Prices {
   const scaled = <T extends object>(of: T): T => {
     const fields = Object.entries(of).map(([name, value]) => [
       name,
-      typeof value === 'bigint' ? ceilDiv(value * factor, ONE) : value,
+      typeof value === 'bigint' ? scaledPrice(value, factor) : value,
     ])
     return Object.fromEntries(fields) as T
   }
@@ -125,7 +147,7 @@ function scaledEntered({ tiers, ...rates }: EnteredRates, factor: Factor): Enter
   const scaled = <T extends object>(of: T): T => {
     const fields = Object.entries(of).map(([name, value]) => {
       const price = typeof value === 'string' ? parsePrice(value) : undefined
-      return [name, price === undefined ? value : formatPrice(ceilDiv(price * factor, ONE))]
+      return [name, price === undefined ? value : formatPrice(scaledPrice(price, factor))]
     })
     return Object.fromEntries(fields) as T
   }

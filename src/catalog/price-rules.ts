@@ -1,6 +1,6 @@
 // Rules of prices that a schema cannot express: what a type of model needs, the order of tiers, and bounds in credits.
-import { CHOICES_MAX, EMBEDDING_INPUTS_MAX } from '../domain/catalog.ts'
-import { COST_MAX, ceilNano, formatCredits, type Nano, nanoOf, parsePrice, worstSum } from '../domain/credits.ts'
+import { worstRequest } from '../domain/catalog.ts'
+import { COST_MAX, ceilNano, formatCredits, type Nano, nanoOf, parsePrice } from '../domain/credits.ts'
 import { type Exchange, priceInCredits } from '../domain/dollars.ts'
 import { type Faults, invalidField, missingField, type Path } from '../lib/schema-fault.ts'
 import { costsOf, pricesOf } from './model.ts'
@@ -64,9 +64,9 @@ function* textsOf(rates: Partial<TokenRatesInput>, path: Path): Generator<readon
   for (const [name, text] of Object.entries(rates)) yield [[...path, name], text]
 }
 
-function worstOf(input: ModelInput, rates: Parameters<typeof worstSum>[2]): bigint {
-  const inputs = input.type === 'embedding' ? EMBEDDING_INPUTS_MAX : 1
-  return worstSum(input.context_length * inputs, (input.max_output_tokens ?? 0) * CHOICES_MAX, rates)
+function worstOf(input: ModelInput, rates: Parameters<typeof worstRequest>[2]): bigint {
+  const size = { contextLength: input.context_length, maxOutputTokens: input.max_output_tokens ?? 0 }
+  return worstRequest(size, input.type ?? 'chat', rates)
 }
 
 function tooHigh(worst: Nano): string {

@@ -9,6 +9,7 @@ import {
   type TargetCost,
   type Tier,
   type TokenRates,
+  worstSum,
 } from './credits.ts'
 import { Refusal } from './refusal.ts'
 import type { Strategy } from './routing.ts'
@@ -151,6 +152,16 @@ export function typeOf({ embedding }: Pick<Model, 'embedding'>): ModelType {
 export const CHOICES_MAX = 8
 // Maximum number of inputs in one request for embeddings, as in OpenAI's API.
 export const EMBEDDING_INPUTS_MAX = 2048
+
+// The highest cost of one request, in the unit of the rates.
+export function worstRequest(
+  size: Pick<Model, 'contextLength' | 'maxOutputTokens'>,
+  type: ModelType,
+  rates: Parameters<typeof worstSum>[2],
+): bigint {
+  const inputs = type === 'embedding' ? EMBEDDING_INPUTS_MAX : 1
+  return worstSum(size.contextLength * inputs, size.maxOutputTokens * CHOICES_MAX, rates)
+}
 
 // Maximum number of price tiers.
 export const PRICE_TIERS_MAX = 8

@@ -82,6 +82,26 @@ test("the file's models are skipped, and what is not a percentage is refused", a
   assert.equal((await reprice({ percent: '1', models: [{ id: 'no/such' }] })).status, 409)
 })
 
+test('a price above the bounds of a model is refused, in a preview too, and nothing is saved', async () => {
+  await create('own/dear', { prompt: '20', completion: '0' })
+  await create('own/dear-request', { prompt: '0', completion: '0', request: '20000' })
+  const ids = ['own/a', 'own/dear', 'own/dear-request']
+  const before = await Promise.all(ids.map(modelOf))
+
+  for (const [last, problem] of [
+    ['own/dear', /one request to own\/dear could cost \d+ credits, and 90000000 is the most/],
+    ['own/dear-request', /a price would be above 9000000/],
+  ] as const) {
+    for (const dry_run of [true, false]) {
+      const { status, error } = await reprice({ percent: '400', models: [{ id: 'own/a' }, { id: last }], dry_run })
+      assert.deepEqual([status, error.param], [400, 'percent'])
+      assert.match(String(error.message), problem)
+    }
+  }
+
+  assert.deepEqual(await Promise.all(ids.map(modelOf)), before)
+})
+
 async function create(id: string, pricing: object): Promise<void> {
   const { status, text } = await gateway.admin('POST', '/models', { id, ...base, pricing })
   assert.equal(status, 201, text)
