@@ -552,6 +552,8 @@ test('the snapshot reports states and wall-clock times, and no secret', async ()
       provider: 'a',
       model: 'up',
       state: 'open',
+      status: 'down',
+      recent: { requests: 5, failures: 5, firstByteMs: null },
       successRate: 0,
       firstByteMs: null,
       inFlight: 0,
