@@ -166,6 +166,7 @@ const TAG_GROUPS = [
       { name: 'Admin: catalog', description: 'Apply the configuration file.' },
       { name: 'Admin: overview', description: 'Totals, series and rankings of a time range.' },
       { name: 'Admin: usage', description: 'Usage records and sums of all keys.' },
+      { name: 'Admin: search', description: 'Find accounts, keys, models and requests.' },
       { name: 'Admin: events', description: 'The audit log.' },
       { name: 'Admin: webhooks', description: 'Endpoints that receive events, and what was delivered to them.' },
       { name: 'Admin: nodes', description: 'The nodes that share the database.' },
