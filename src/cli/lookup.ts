@@ -1,5 +1,5 @@
-// Finds objects by name: an exact ID, else an exact name, else the last four characters of a key's secret. The gateway searches;
-// several matches are an error that lists them, and nothing is ever guessed.
+// Finds objects by name: an exact ID, else an exact name or the last four characters of a key's secret. Customers name keys too, so
+// that neither wins over the other. The gateway searches; several matches are an error that lists them, and nothing is ever guessed.
 import { type Command, Failed, type Input, type Noun, optionsOf } from './command.ts'
 import type { Client, Json } from './http-client.ts'
 import { clean } from './output.ts'
@@ -13,7 +13,6 @@ type Kind = {
   // Anything that could be an ID.
   readonly form: RegExp
   readonly by: string
-  // In order: the first that finds anything decides.
   searches(text: string): readonly string[]
   // Of a row that these searches find, whether it is meant; for lists that are too short to need a filter.
   isMeant?(row: Json, text: string): boolean
@@ -85,13 +84,15 @@ const KEYWORDS = ['any', 'none']
 async function lookUp(noun: Noun, text: string, client: Client): Promise<Subject> {
   const kind = KINDS[noun]
   if (kind.made.test(text)) return { id: text, name: undefined }
+  const byId = new Map<string, Json>()
   for (const search of kind.searches(text)) {
     const { data } = await client.call('GET', `${kind.path}?${search}`)
-    const found = (data as readonly Json[]).filter(row => kind.isMeant?.(row, text) ?? true)
-    const [one] = found
-    if (one !== undefined && found.length === 1) return { id: String(one.id), name: nameOf(one) }
-    if (found.length > 1) throw new Failed(ambiguous(noun, text, found))
+    for (const row of data as readonly Json[]) if (kind.isMeant?.(row, text) ?? true) byId.set(String(row.id), row)
   }
+  const found = [...byId.values()]
+  const [one] = found
+  if (one !== undefined && found.length === 1) return { id: String(one.id), name: nameOf(one) }
+  if (found.length > 1) throw new Failed(ambiguous(noun, text, found))
   // Perhaps an ID of another form.
   if (kind.form.test(text)) {
     const known = await client.call('GET', `${kind.path}/${text}`).catch((error: Error) => {

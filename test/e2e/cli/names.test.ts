@@ -1,4 +1,4 @@
-// Names instead of IDs: an exact ID, else an exact name, else the last four characters of a key. Nothing is guessed.
+// Names instead of IDs: an exact ID, else an exact name or the last four characters of a key. Nothing is guessed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cli } from '../../support/cli.ts'
@@ -52,6 +52,20 @@ test('a name that several have is an error that lists them, and changes nothing'
   assert.match(revoked.stderr, /^turnpike: "twin" is more than one key; use the ID:\n/)
   for (const { id } of keys) {
     assert.match(revoked.stderr, new RegExp(`^  ${id}  twin, svc_live_….{4}, active$`, 'm'))
+    assert.equal((await gateway.admin('GET', `/keys/${id}`)).body.status, 'active')
+  }
+})
+
+test('a key that is named like the end of the secret of another does not take its place', async () => {
+  const leaked = await gateway.createKey({ name: 'leaked' })
+  const last4 = leaked.secret.slice(-4)
+  const decoy = await gateway.createKey({ name: last4 })
+
+  const revoked = await run('keys', 'revoke', last4)
+
+  assert.equal(revoked.code, 1)
+  for (const { id } of [leaked, decoy]) {
+    assert.match(revoked.stderr, new RegExp(`^  ${id}  `, 'm'))
     assert.equal((await gateway.admin('GET', `/keys/${id}`)).body.status, 'active')
   }
 })
