@@ -25,14 +25,17 @@ export async function faultsOf(
     await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
   )
   if (tooWide > 0) faults.push(`${name} is ${tooWide} pixels too wide`)
-  if (screen === 'phone') faults.push(...(await cutOff(page)).map(text => `${name} cuts off: ${text}`))
+  const cut = await cutOff(page, screen === 'phone' ? `${FRAMES}, .table-frame td` : FRAMES)
+  faults.push(...cut.map(text => `${name} cuts off: ${text}`))
   return faults
 }
 
+const FRAMES = '.table-frame, dl > div'
+
 // Lists that must be scrolled sideways, and values that do not fit their place. Long names end with an ellipsis.
-async function cutOff(page: Page): Promise<readonly string[]> {
+async function cutOff(page: Page, selector: string): Promise<readonly string[]> {
   return page.evaluate(`
-    [...document.querySelectorAll('.table-frame, .table-frame td, dl > div')]
+    [...document.querySelectorAll('${selector}')]
       .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
       .map(({ className, innerText }) => className + ': ' + innerText.slice(0, 80))`)
 }

@@ -7,7 +7,7 @@ import { useAccountDirectory, useAccountName } from '../api/accounts.ts'
 export function AccountName({ id }: { readonly id: string }): ReactNode {
   const name = useAccountName(id)
   return (
-    <Anchor component={Link} href={`/accounts/${id}`} size="sm" className="one-line" maw={200} title={name}>
+    <Anchor component={Link} href={`/accounts/${id}`} size="sm" className="one-line" maw={160} title={name}>
       {name}
     </Anchor>
   )

@@ -23,7 +23,9 @@ export function KeyName({ id, last4, hasLabel = true }: KeyNameProps): ReactNode
       className="name-and-label"
       title={`${key?.name ?? id} ${label ?? ''}`}
     >
-      <bdi className="one-line">{key?.name ?? id}</bdi>
+      <bdi className="one-line" style={{ maxWidth: 220 }}>
+        {key?.name ?? id}
+      </bdi>
       {hasLabel && (
         <Text span size="xs" c="dimmed" className="mono">
           {label}

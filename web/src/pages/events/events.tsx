@@ -70,7 +70,7 @@ export default function Events(): ReactNode {
                   <Subject id={event.subject} />
                 </Table.Td>
                 <Table.Td className="mono">{event.address}</Table.Td>
-                <Table.Td w={420} maw={420}>
+                <Table.Td w={400} maw={400}>
                   <Detail of={event.detail} />
                 </Table.Td>
               </Table.Tr>

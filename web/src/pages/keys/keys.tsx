@@ -136,7 +136,7 @@ function Row({ of: key, places }: { readonly of: KeyObject; readonly places: Pla
           size="sm"
           fw={500}
           className="one-line"
-          maw={240}
+          maw={170}
           title={key.name}
         >
           {key.name}
@@ -144,7 +144,7 @@ function Row({ of: key, places }: { readonly of: KeyObject; readonly places: Pla
       </Table.Td>
       <Table.Td className="mono">{key.label}</Table.Td>
       <Table.Td>
-        <Group gap={6} wrap="nowrap">
+        <Group gap={4}>
           <StateBadge state={key.state} />
           {isInGrace && <StateBadge state="limited" word={`${key.previous.length} in grace`} />}
         </Group>
