@@ -1,4 +1,5 @@
 // Shows what the admin API returns: a page of a list as a table, or one object as fields.
+import { withoutTrailing } from '../lib/text.ts'
 import type { Input, Option } from './command.ts'
 import type { Client, Json } from './http-client.ts'
 import { type Cell, type Column, printFields, printJson, printRows } from './output.ts'
@@ -136,6 +137,6 @@ export function perMillion(price: unknown): string | undefined {
   if (match === null) return undefined
   const [, whole = '', decimals = ''] = match
   const digits = whole + decimals.slice(0, 6).padEnd(6, '0')
-  const rest = decimals.slice(6).replace(/0+$/, '')
+  const rest = withoutTrailing(decimals.slice(6), '0')
   return `${digits.replace(/^0+(?=\d)/, '')}${rest === '' ? '' : `.${rest}`}`
 }
