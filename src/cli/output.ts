@@ -151,7 +151,9 @@ const ODD = ['client_left', 'expired', 'half_open', 'inactive', 'recovered', 're
 function coloured(text: string, cell: string): string {
   if (GOOD.includes(cell)) return styleText('green', text)
   if (BAD.includes(cell)) return styleText('red', text)
-  return ODD.includes(cell) ? styleText('yellow', text) : text
+  // A limit or budget that is used up.
+  const isStopped = /^out_of_|_reached$/.test(cell)
+  return isStopped || ODD.includes(cell) ? styleText('yellow', text) : text
 }
 
 // Names come from operators and clients: control characters must not reach the terminal.

@@ -22,7 +22,7 @@ test('a table is aligned, coloured and fits the terminal', async () => {
   const piped = await cli(gateway, ['accounts', 'list'])
 
   assert.match(wide, /x{120}/)
-  assert.match(wide, /\u001b\[32mactive/)
+  assert.match(wide, /\u001b\[33mout_of_credits/)
   for (const line of visible(narrow).split('\n')) assert.ok(line.length <= 80, `${line.length}: ${line}`)
   assert.match(visible(narrow), /^id +name +available +this_month$/m)
   assert.match(visible(narrow), /^More columns: -o wide$/m)
@@ -30,7 +30,7 @@ test('a table is aligned, coloured and fits the terminal', async () => {
   assert.match(visible(narrow), /…/)
   assert.doesNotMatch(plain, /\u001b/)
   assert.doesNotMatch(piped.stdout, /\u001b|…/)
-  assert.match(piped.stdout, /x{120}\tactive\t/)
+  assert.match(piped.stdout, /x{120}\tout_of_credits\t/)
 })
 
 test('an export shows its progress on the terminal, not in its output', async () => {
