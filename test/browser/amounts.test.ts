@@ -24,7 +24,7 @@ test('an amount shows two decimals and reveals all digits', { skip: !hasBrowser(
 
   await t.test('on the page of an account', async () => {
     await open(`/accounts/${account.id}`)
-    const available = page.locator('dd').getByText('3.12', { exact: true })
+    const available = page.getByRole('region', { name: 'Balance' }).getByText('3.12', { exact: true })
 
     await available.hover()
     assert.equal(await tooltip.innerText(), EXACT)
