@@ -42,7 +42,7 @@ export default function AccountDetail({ id }: { readonly id: string }): ReactNod
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
         <Panel title="Balance" about="In credits">
           <Text fz={28} fw={650} lh={1.2} component="div" mb="sm">
-            <Credits value={balance.available} zero="0.00" />
+            <Credits value={balance.available} zero="0.00" />{' '}
             <Text span size="sm" c="dimmed" fw={400} ml={6}>
               available
             </Text>
