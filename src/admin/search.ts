@@ -22,7 +22,7 @@ export type SearchNeeds = {
 }
 
 const OF_ONE_TYPE_MAX = 6
-const REQUEST_ID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/i
+const REQUEST_ID = /(?<![0-9a-f])[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/i
 
 export function searchMethod({ finder, usage, models }: SearchNeeds): SearchMethod {
   return async text => {
