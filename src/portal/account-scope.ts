@@ -42,7 +42,7 @@ export type ScopeNeeds = {
   readonly keys: Pick<KeyMethods, 'get' | 'list' | 'rotate' | 'endGrace' | 'revoke'>
   readonly reports: Pick<ReportMethods, 'usage' | 'usageOf' | 'summary'>
   readonly createKey: CreateKey
-  // Reports are read a few at a time, account by account.
+  // Lists and reports are read a few at a time, account by account.
   readonly reading: FairQueue<unknown>
 }
 
@@ -63,7 +63,7 @@ export function accountScope(accountId: string, needs: ScopeNeeds): AccountScope
   return {
     account: async () => portalAccount(await accounts.get(accountId)),
 
-    keys: async (query, page) => mapped(await keys.list({ ...query, ...page, accountId }), portalKey),
+    keys: (query, page) => read(async () => mapped(await keys.list({ ...query, ...page, accountId }), portalKey)),
     key: async id => portalKey(await own(id)),
     createKey: async (input, actor) => withSecret(await needs.createKey(accountId, input, actor)),
     rotateKey: async (id, actor) => withSecret(await keys.rotate((await own(id)).id, actor)),
@@ -93,6 +93,6 @@ function mapped<T, U>(list: List<T>, write: (item: T) => U): List<U> {
 function refuseIfFull(error: unknown): never {
   if (!(error instanceof QueueFull)) throw error
   if (error.of === 'all') throw new Refusal('service_unavailable', { retryAfter: 1 })
-  const message = 'Too many reports of this account are running; try again when one has finished.'
+  const message = 'Too many lists and reports of this account are running; try again when one has finished.'
   throw new Refusal('concurrency_exceeded', { retryAfter: 1, message })
 }

@@ -186,6 +186,26 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await found(first.data[0]!.last4), ['bang!'])
   })
 
+  test(`${engine}: a page of keys with long lists ends early, and the pages together have every key once`, async () => {
+    await using repositories = await openWithAccount()
+    const allowedModels = Array.from({ length: 100 }, (_, i) => `m${i}`.padEnd(256, 'x'))
+    const ids: string[] = []
+    for (let i = 0; i < 50; i++) ids.unshift(await makeKey(repositories, { allowedModels }))
+
+    const sizes: number[] = []
+    const seen: string[] = []
+    for (let after: string | undefined; ; after = seen.at(-1)) {
+      const { data, hasMore } = await repositories.keys.list({ limit: 1000, after })
+      sizes.push(JSON.stringify(data, (_, value) => (typeof value === 'bigint' ? String(value) : value)).length)
+      seen.push(...data.map(({ id }) => id))
+      if (!hasMore) break
+    }
+
+    assert.deepEqual(seen, ids)
+    assert.ok(Math.max(...sizes) < 600_000, `pages of ${sizes} characters`)
+    assert.equal((await repositories.keys.list({ limit: 1 })).data.length, 1)
+  })
+
   test(`${engine}: keys are found by exactly their name, and by the last four characters of any of their secrets`, async () => {
     await using repositories = await openWithAccount()
     const id = await makeKey(repositories, { name: 'ci' })

@@ -17,6 +17,18 @@ const LIMITS = {
   allowed_models: ['test/*', 'other-*'],
 }
 
+test('lists of keys are read a few at a time: a customer who requests very many is refused, and others are served', async () => {
+  const [hog, other] = [await gateway.createAccount(), await gateway.createAccount()]
+  const [customer, neighbour] = [await enterPortal(gateway, hog.id), await enterPortal(gateway, other.id)]
+
+  const many = Array.from({ length: 100 }, () => customer.call('GET', '/keys?limit=1000'))
+  const served = await neighbour.call('GET', '/keys')
+  const statuses = (await Promise.all(many)).map(({ status }) => status)
+
+  assert.equal(served.status, 200)
+  assert.deepEqual([...new Set(statuses)].sort(), [200, 429])
+})
+
 test('a customer creates, uses, rotates and revokes a key; the log names the portal session', async () => {
   const { id } = await gateway.createAccount()
   await gateway.addCredits(id, '5')
