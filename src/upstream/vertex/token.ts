@@ -30,13 +30,14 @@ export type Tokens = {
 export type TokenNeeds = { readonly url: string; readonly clock: Clock; readonly send: FetchFunction }
 
 export function vertexTokens(needs: TokenNeeds): Tokens {
-  type Kept = { token: string; untilMs: number; pending: Promise<string> | undefined }
-  const kept = memoize((_: Credential): Kept => ({ token: '', untilMs: 0, pending: undefined }))
+  type Kept = { token: string; sinceMs: number; untilMs: number; pending: Promise<string> | undefined }
+  const kept = memoize((_: Credential): Kept => ({ token: '', sinceMs: 0, untilMs: 0, pending: undefined }))
 
   async function renew(state: Kept, account: ServiceAccount): Promise<string> {
     const now = needs.clock.now()
     const { token, seconds } = await ask(assertion(account, now), needs)
     state.token = token
+    state.sinceMs = now
     state.untilMs = now + (seconds - RENEWED_BEFORE_S) * 1000
     return token
   }
@@ -44,7 +45,9 @@ export function vertexTokens(needs: TokenNeeds): Tokens {
   return {
     get(credential, account) {
       const state = kept(credential)
-      if (needs.clock.now() < state.untilMs) return Promise.resolve(state.token)
+      // A clock that was set back says nothing about how long the token is still valid.
+      const now = needs.clock.now()
+      if (now >= state.sinceMs && now < state.untilMs) return Promise.resolve(state.token)
       // Concurrent callers wait for the same response.
       state.pending ??= renew(state, account).finally(() => {
         state.pending = undefined
@@ -62,7 +65,7 @@ async function ask(jwt: string, { url, send }: TokenNeeds): Promise<{ token: str
   const { access_token: token, expires_in: seconds } = (await answer.json()) as Record<string, unknown>
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
     throw new Failure('credential', 'the token service returned no token')
-  return { token, seconds: typeof seconds === 'number' ? seconds : LIFE_S }
+  return { token, seconds: typeof seconds === 'number' ? Math.min(seconds, LIFE_S) : LIFE_S }
 }
 
 function assertion({ email, key, keyId }: ServiceAccount, now: number): string {
