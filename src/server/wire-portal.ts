@@ -32,10 +32,12 @@ export function openPortal(
   if (brand === undefined) return undefined
   const cameByTls = tlsOfRequest(context.trustedProxies)
   const ownOrigin = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`
+  const isSecure = brand.url?.startsWith('https:') === true
   const needs: PortalNeeds & PortalLinks = {
     clock,
     brand,
-    cameByTls,
+    // The links say so, even where the proxy that ends TLS is not listed as trusted.
+    cameByTls: request => isSecure || cameByTls(request),
     addressOf: addressOfRequest(context.trustedProxies),
     originOf: request => brand.url ?? originOfRequest(request, cameByTls) ?? ownOrigin,
     // Customers do not reach a separate listener for operators.

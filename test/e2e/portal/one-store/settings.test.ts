@@ -32,7 +32,9 @@ test('name, logo, color and address are settings', async () => {
   const brand = await gateway.get('/portal/v1/brand')
   const closed = await gateway.get('/portal/open/x')
   const link = await portalLink(gateway, id)
+  const opened = await gateway.get(new URL(link).pathname)
 
+  assert.match(String(opened.headers['set-cookie']), /; Secure/, 'its links are https, whatever the proxy says')
   assert.deepEqual(brand.body, {
     object: 'portal_brand',
     name: 'Shop & <Co>',
