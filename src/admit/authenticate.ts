@@ -47,6 +47,7 @@ export type AuthenticateNeeds = {
   readonly clock: Clock
   readonly keyPrefix: string
   readonly keysCachedMax: number
+  readonly longKeysCachedMax: number
   readonly unknownKeysCachedMax: number
   readonly unknownKeyCacheMs: number
   readonly unknownKeyLookupsMax: number
@@ -129,12 +130,15 @@ function isAlive(caller: AuthenticatedKey, now: number): boolean {
 // Records by the hash of their secret, and hashes recently found to be unknown.
 type KeyCache = ReturnType<typeof keyCache>
 
-function keyCache({ clock, keysCachedMax, unknownKeysCachedMax, unknownKeyCacheMs }: AuthenticateNeeds) {
-  const cachedKeys = lru<string, AuthenticatedKey>(keysCachedMax, unlink)
+function keyCache(needs: AuthenticateNeeds) {
+  const { clock, unknownKeyCacheMs } = needs
+  const cachedKeys = lru<string, AuthenticatedKey>(needs.keysCachedMax, unlink)
+  // Customers choose the lists of their keys, and thousands of long ones would fill the memory. A hash is in one of the two caches.
+  const longKeys = lru<string, AuthenticatedKey>(needs.longKeysCachedMax, unlink)
   // The cached secrets of a key, complete and exact: a revoked key must be found here. Nearly always one.
   const hashesOf = new Map<string, readonly string[]>()
   // With their expiry.
-  const unknownKeys = lru<string, number>(unknownKeysCachedMax)
+  const unknownKeys = lru<string, number>(needs.unknownKeysCachedMax)
   let generation = 0
 
   function unlink(hash: string, { key }: AuthenticatedKey): void {
@@ -144,10 +148,12 @@ function keyCache({ clock, keysCachedMax, unknownKeysCachedMax, unknownKeyCacheM
   }
 
   return {
-    get: cachedKeys.get,
+    get: (hash: string) => cachedKeys.get(hash) ?? longKeys.get(hash),
     set(hash: string, caller: AuthenticatedKey): void {
       const cached = compact(caller)
-      cachedKeys.set(hash, cached)
+      const [own, other] = isLong(cached) ? [longKeys, cachedKeys] : [cachedKeys, longKeys]
+      other.delete(hash)
+      own.set(hash, cached)
       const hashes = hashesOf.get(cached.key.id)
       if (hashes === undefined) hashesOf.set(cached.key.id, [hash])
       else if (!hashes.includes(hash)) hashesOf.set(cached.key.id, [...hashes, hash])
@@ -158,7 +164,10 @@ function keyCache({ clock, keysCachedMax, unknownKeysCachedMax, unknownKeyCacheM
     generation: () => generation,
     forget(keyId: string): void {
       generation += 1
-      for (const hash of hashesOf.get(keyId) ?? []) cachedKeys.delete(hash)
+      for (const hash of hashesOf.get(keyId) ?? []) {
+        cachedKeys.delete(hash)
+        longKeys.delete(hash)
+      }
       hashesOf.delete(keyId)
       // An expired key may have been given a new expiry.
       unknownKeys.clear()
@@ -167,9 +176,19 @@ function keyCache({ clock, keysCachedMax, unknownKeysCachedMax, unknownKeyCacheM
     forgetAccounts(): void {
       generation += 1
       cachedKeys.clear()
+      longKeys.clear()
       hashesOf.clear()
     },
   }
+}
+
+const LONG_CHARS = 2000
+
+function isLong({ key }: AuthenticatedKey): boolean {
+  let chars = 0
+  for (const each of key.ipAllowlist) chars += each.length
+  for (const each of key.allowedModels) chars += each.length
+  return chars > LONG_CHARS
 }
 
 // With what thousands of records have in common only once. A record that another thread has sent shares nothing.

@@ -47,6 +47,8 @@ const TABLE = {
   addressesTrackedMax: 100_000,
   // About 1 kB each.
   keysCachedMax: 20_000,
+  // Keys with long lists of addresses or models: up to 150 kB each.
+  longKeysCachedMax: 500,
   // Allowances for refusals that cost no rpm token: 402s per minute, or the key's own limit if that is more; and rows of refusals
   // per second. Further refusals are counted, and the counts written once a minute.
   unpaidPerMinuteMin: 6_000,

@@ -15,6 +15,8 @@ import { parseAddress } from '../../src/lib/ip-address.ts'
 import { bearerOf, keyWith } from '../support/authenticated-key.ts'
 
 const CACHED_MAX = 100
+const LONG_CACHED_MAX = 5
+const LONG_LIST = Array.from({ length: 100 }, (_, i) => `model-${i}`.padEnd(256, 'x'))
 
 test('a key in use is evicted on request, also after more others than the cache holds', async () => {
   const fixture = openFixture()
@@ -27,6 +29,23 @@ test('a key in use is evicted on request, also after more others than the cache 
   fixture.forget('used')
 
   assert.equal(await fixture.ask('used'), false)
+})
+
+test('few keys with long lists are cached; they displace no others, and are evicted on request', async () => {
+  const fixture = openFixture()
+  await fixture.ask('short')
+  for (let i = 0; i < 3 * CACHED_MAX; i++) await fixture.ask(`long${i}`, '', LONG_LIST)
+  const cached = await Promise.all(
+    Array.from({ length: LONG_CACHED_MAX }, (_, i) => fixture.ask(`long${3 * CACHED_MAX - 1 - i}`, '', LONG_LIST)),
+  )
+
+  assert.deepEqual([...new Set(cached)], [true])
+  assert.equal(await fixture.ask('long0', '', LONG_LIST), false)
+  assert.equal(await fixture.ask('short'), true)
+  fixture.forget('long0')
+  assert.equal(await fixture.ask('long0'), false, 'now with a short list')
+  fixture.forget('long0')
+  assert.equal(await fixture.ask('long0', '', LONG_LIST), false)
 })
 
 test('a key that was displaced and cached again is evicted with all of its secrets', async () => {
@@ -129,14 +148,16 @@ test('an unknown key of one address waits for at most three statements, however 
 // `ask` returns whether the key was cached.
 function openFixture() {
   const keyIds: string[] = []
+  let allowedModels: readonly string[] = []
   const authenticate = authenticator({
     ...BOUNDS,
     keysCachedMax: CACHED_MAX,
+    longKeysCachedMax: LONG_CACHED_MAX,
     othersMayChangeKeys: false,
     keyPrefix: 'svc_live_',
     clock: systemClock,
     onCache: () => undefined,
-    billing: { findKey: async () => bearerOf(keyWith({ id: keyIds.at(-1) ?? '' })) },
+    billing: { findKey: async () => bearerOf(keyWith({ id: keyIds.at(-1) ?? '', allowedModels })) },
   })
   return {
     forget: authenticate.forget,
@@ -144,8 +165,9 @@ function openFixture() {
       keyIds.push('key')
       return (await authenticate.authenticate({ ...callWith(''), ...credentials })).caller.key.id
     },
-    async ask(keyId: string, secret = ''): Promise<boolean> {
+    async ask(keyId: string, secret = '', list: readonly string[] = []): Promise<boolean> {
       keyIds.push(keyId)
+      allowedModels = list
       return (await authenticate.authenticate(callWith(secretOf(`${keyId}${secret}`)))).isCached
     },
   }
