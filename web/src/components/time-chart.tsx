@@ -1,5 +1,6 @@
 // A chart over time: bars, areas or lines with round axes. Dragging over it, or a click on a point, zooms in.
 import { AreaChart, BarChart, LineChart } from '@mantine/charts'
+import { useMediaQuery } from '@mantine/hooks'
 import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { CHART, type Figure, type Point, pointTooltip } from './chart.tsx'
 import { pointLabel, type Step, tickLabel, timeTicks, type ValueAxisOptions, valueAxis } from './chart-axes.ts'
@@ -16,8 +17,6 @@ export type TimeChartProps = {
   readonly axis?: ValueAxisOptions
   readonly axisLabel: (value: number) => string
   readonly axisWidth?: number
-  // The highest number of labels below the chart.
-  readonly labelsMax?: number
   readonly h?: number
   // Further figures of the tooltip, which are not drawn.
   readonly more?: readonly Figure[]
@@ -45,7 +44,8 @@ export function TimeChart(props: TimeChartProps): ReactNode {
   const chosen = useZone()
   const zone = props.zone ?? chosen
   const { domain, ticks } = valueAxis(highest(points, figures, isStacked), axis)
-  const times = useMemo(() => timeTicks(points, step, zone, props.labelsMax), [points, step, zone, props.labelsMax])
+  const labelsMax = useMediaQuery('(max-width: 30em)') ? 4 : 6
+  const times = useMemo(() => timeTicks(points, step, zone, labelsMax), [points, step, zone, labelsMax])
   const zoom = useZoom(props.onZoom)
   const shared = {
     ...CHART,

@@ -14,6 +14,8 @@ const STYLES = {
   minute: { ...DAY, ...CLOCK },
   // 14:05
   clock: CLOCK,
+  // Nov 17, 2026
+  date: DATE,
   // Nov 17
   day: DAY,
   // Tue, Nov 17, 2026

@@ -1,6 +1,5 @@
 // The charts of the portal over one range: spend, requests and tokens.
 import { SimpleGrid } from '@mantine/core'
-import { useMediaQuery } from '@mantine/hooks'
 import { type ReactNode, useMemo } from 'react'
 import { ChartPanel, type Figure } from '../components/chart.tsx'
 import { pointLabel } from '../components/chart-axes.ts'
@@ -38,8 +37,7 @@ export function Charts({ groups, from, to, grain, hasTokens = false }: ChartsPro
   const { step, zone } = grain
   const totals = totalOf(groups)
   const base = { points, timeOf: (at: string) => pointLabel(at, step, zone) }
-  const isPhone = useMediaQuery('(max-width: 30em)')
-  const chart = { points, step, zone, labelsMax: isPhone ? 4 : 6 }
+  const chart = { points, step, zone }
   const inZone = step === 'day' ? `days of ${zoneName(zone)}` : `times in ${zoneName(zone)}`
   return (
     <SimpleGrid cols={hasTokens ? { base: 1, sm: 2, xl: 3 } : { base: 1, sm: 2 }} spacing="md">

@@ -14,7 +14,7 @@ import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 import { useZone } from '../../components/zone.ts'
 import { columnPlaces } from '../../format/amounts.ts'
-import { formatTime, startOfMonth } from '../../format/time.ts'
+import { formatTime, startOfMonth, UTC } from '../../format/time.ts'
 
 const COLUMNS = [
   { name: 'Time' },
@@ -92,7 +92,11 @@ export function Ledger({ accountId }: { readonly accountId: string }): ReactNode
           {entries.map(entry => (
             <Table.Tr key={entry.id}>
               <Table.Td>
-                <Timestamp at={entry.created_at} />
+                {entry.from === null ? (
+                  <Timestamp at={entry.created_at} />
+                ) : (
+                  <span className="number">{formatTime(entry.from, 'date', UTC)} (UTC)</span>
+                )}
               </Table.Td>
               <Table.Td>{KINDS[entry.kind]}</Table.Td>
               <Table.Td className="right">

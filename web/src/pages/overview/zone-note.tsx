@@ -11,10 +11,13 @@ export function ZoneNote({ step, zone }: { readonly step: string; readonly zone:
     <Text size="xs" c="dimmed" component="p" m={0}>
       {step === 'day' ? `Days of ${zoneName(zone)}. ` : `Times in ${zoneName(zone)}. `}
       {LOCAL_ZONE !== UTC && (
-        <Anchor component="button" type="button" size="xs" onClick={() => setZone(other)}>
-          Use {zoneName(other)}
-        </Anchor>
-      )}{' '}
+        <>
+          <Anchor component="button" type="button" size="xs" onClick={() => setZone(other)}>
+            Use {zoneName(other)}
+          </Anchor>
+          {'. '}
+        </>
+      )}
       Drag over a chart or click it to zoom in.
     </Text>
   )

@@ -28,7 +28,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'Provider', width: '9%', card: 'unnamed' },
   { name: 'Account', width: '16%', card: 'unnamed' },
   { name: 'Key', width: '16%', card: 'none' },
-  { name: 'Outcome', width: 136, card: 'unnamed' },
+  { name: 'Outcome', width: 176, card: 'unnamed' },
   { name: 'Tokens in / out', width: 116, isRight: true },
   { name: 'Duration', width: 84, isRight: true },
   { name: 'Cost', width: 96, isRight: true, card: 'value' },
