@@ -72,7 +72,7 @@ test('a viewer sees every page and no button that changes something', { skip }, 
   await gateway.admin('POST', `/keys/${id}/rotate`, {})
   await signIn(body.token)
 
-  const changing = /create|add|edit|rotate|revoke|end|import|adjust|delete|remove|change|save|apply/i
+  const changing = /\b(create|add|edit|rotate|revoke|end|import|adjust|delete|remove|change|save|apply|test|disable)\b/i
   for (const path of [
     '/overview',
     '/usage',

@@ -160,12 +160,12 @@ async function takeAddress() {
   return { port, [Symbol.asyncDispose]: async () => void server.close() }
 }
 
-// One message of one line, and nothing that looks like a log or a stack trace.
+// A line for each mistake, and nothing that looks like a log or a stack trace.
 function assertRefused(result: ProcessResult, named: RegExp): void {
   assert.equal(result.code, 2, result.stderr)
   assert.equal(result.stdout, '')
   assert.match(result.stderr, named)
-  assert.match(result.stderr, /^turnpike: [^\n]+\n$/)
+  assert.match(result.stderr, /^turnpike: [^\n]+\n(?:\S+turnpike\.yaml:[^\n]+\n)*$/)
 }
 
 function fingerprint(folder: string): readonly (readonly [string, string])[] {
