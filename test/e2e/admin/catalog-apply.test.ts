@@ -35,7 +35,7 @@ test('apply reports the differences, changes nothing with --dry-run, and applies
     ['model', 'test/m1', 'changed'],
     ['model', 'test/new', 'added'],
   ])
-  assert.match(done.stdout, /test\/m1\tpricing\tprompt=0\.0000025 .*\tprompt=0\.000005 /)
+  assert.match(done.stdout, /test\/m1\tpricing\tprompt 2\.5, .*\tprompt 5, /)
   assert.match(done.stderr, /applied[\s\S]*Requires a restart: brand/)
   assert.deepEqual(again.json.changes, [])
   // Brand is for the next start.

@@ -11,6 +11,7 @@ import { openFixture } from '../../../support/fixture.ts'
 import { prometheusTools, startPrometheus } from '../../../support/prometheus.ts'
 import { selectedIn } from '../../../support/promql.ts'
 import { rawRequest } from '../../../support/raw-http.ts'
+import { until } from '../../../support/until.ts'
 
 type Panel = {
   readonly id: number
@@ -61,7 +62,10 @@ before(async () => {
 })
 
 test('every metric and label in the dashboard and the alerts is in /metrics', async () => {
-  const known = labelsByMetric((await gateway.get('/metrics')).text)
+  // A scrape does not wait long for the store, and has no balances then.
+  const scrape = async () => (await gateway.get('/metrics')).text
+  await until('balances are read', async () => (await scrape()).includes('turnpike_account_available_credits{'))
+  const known = labelsByMetric(await scrape())
   for (const [metric, labels] of await otherMetrics()) known.set(metric, labels)
 
   const used = [...rules.map(({ alert: name, expr }) => ({ name, expr })), ...queries]
