@@ -1,5 +1,5 @@
 // The dashboard's playground: a short-lived key for one operator, so that nobody has to paste a secret. It is an ordinary key with
-// narrow limits, named after its operator; its account pays.
+// narrow limits; its account pays. The account's customer may see the key, so its name does not say whose it is.
 import type { Clock } from '../lib/clock.ts'
 import type { Actor } from '../store/contract/operator.ts'
 import type { KeyMethods, KeyWithSecret } from './keys.ts'
@@ -11,9 +11,10 @@ export type PlaygroundNeeds = {
   readonly clock: Pick<Clock, 'now'>
 }
 
-// Names the operator on every usage row of the key.
+// With the id of the operator, on every usage row of the key.
 const PLAYGROUND_TAG = 'playground'
 
+const NAME = 'Playground'
 const VALID_MS = 60 * 60_000
 const CREDITS = '1'
 const LIMITS = { rpm_limit: 60, max_concurrent: 4, credit_limit: CREDITS } as const
@@ -22,18 +23,18 @@ const KEYS_MAX = 4
 
 export function playgroundMethod({ keys, clock }: PlaygroundNeeds): PlaygroundMethod {
   return async ({ account_id }, actor) => {
-    const name = `Playground: ${actor.name}`.slice(0, 200)
-    const { data: valid } = await keys.list({ name, status: 'active', limit: 100 })
-    const own = valid.filter(({ tags }) => Object.hasOwn(tags, PLAYGROUND_TAG))
+    const { data: valid } = await keys.list({ name: NAME, status: 'active', limit: 100 })
+    const operator = actor.id ?? 'operator'
+    const own = valid.filter(({ tags }) => tags[PLAYGROUND_TAG] === operator)
     for (const { id } of own.slice(KEYS_MAX - 1)) await keys.revoke(id, false, actor)
     return keys.create(
       {
-        name,
+        name: NAME,
         ...(account_id === undefined ? {} : { account_id }),
         ...LIMITS,
         scopes: ['chat.completions', 'models.read'],
         expires_at: new Date(clock.now() + VALID_MS).toISOString(),
-        tags: { [PLAYGROUND_TAG]: actor.id ?? 'operator' },
+        tags: { [PLAYGROUND_TAG]: operator },
       },
       actor,
     )

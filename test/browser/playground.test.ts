@@ -36,7 +36,7 @@ test('the playground needs no key', { skip: !hasBrowser() }, async t => {
 
     const [key, ...others] = await keys()
     assert.equal(others.length, 0)
-    assert.deepEqual([key?.name, key?.credit_limit], ['Playground: admin', '1'])
+    assert.deepEqual([key?.name, key?.credit_limit], ['Playground', '1'])
     const left = Date.parse(String(key?.expires_at)) - Date.now()
     assert.ok(left > 0 && left <= 3_600_000)
   })

@@ -140,7 +140,7 @@ const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {
   createKey:
     'Without `account_id`, the key belongs to the default account. Omitted fields take the defaults of the settings.',
   createPlaygroundKey:
-    'An ordinary key named `Playground: ` and the operator, with the tag `playground`. It expires after an hour, may spend ' +
+    'An ordinary key named `Playground`, with the tag `playground` and the operator. It expires after an hour, may spend ' +
     'one credit, and belongs to the given account or to the default one, which pays. An operator has at most four.',
   listKeys: 'Secrets and hashes are never returned. `q` searches names, labels and ids; `name` and `last4` are exact.',
   getKey: 'Includes limits, spend, and old secrets in their grace period.',

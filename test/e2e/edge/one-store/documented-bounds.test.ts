@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import type { OpenApi, Operation, Schema } from '../../../../src/http/openapi/document.ts'
 import { openFixture } from '../../../support/fixture.ts'
 import { httpCall, type Loose } from '../../../support/http-call.ts'
+import { enterPortal } from '../../../support/portal.ts'
 
 type Probe = { readonly value: unknown; readonly fits: boolean }
 type Case = {
@@ -28,6 +29,7 @@ await gateway.admin('POST', '/models', {
   pricing: { prompt: '0', completion: '0' },
   targets: [{ provider: 'own', model: 'm' }],
 })
+const customer = await enterPortal(gateway, (await gateway.createAccount()).id)
 const ids: Readonly<Record<string, string>> = {
   keys: keyId,
   accounts: accountId,
@@ -36,10 +38,10 @@ const ids: Readonly<Record<string, string>> = {
 }
 // Its fields are probed through others, or have no length bound.
 const SKIPPED = new Set(['POST /admin/v1/session'])
-// Within their bounds they must also be known, fit the model, or be a URL.
+// Within their bounds they must also be known, fit the model, or be a URL, an address or a number.
 const KNOWN_ONLY = [
   ...['account_id', 'list', 'provider', 'max_tokens', 'max_completion_tokens', 'max_output_tokens'],
-  ...['dimensions', 'dimensions_min', 'url'],
+  ...['dimensions', 'dimensions_min', 'url', 'return_url', 'contact_email', 'model', 'percent'],
 ]
 
 const cases = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -124,7 +126,7 @@ test('the bounds of provider.max_price hold for numbers and for decimals', async
 function casesOf(method: string, path: string, operation: Operation): Case[] {
   const resource = path.split('/')[3] ?? ''
   const url = gateway.url + path.replace(/\{\w+\}/g, encodeURIComponent(ids[resource] ?? 'none'))
-  const authorization = `Bearer ${path.startsWith('/admin/') ? gateway.adminToken : secret}`
+  const identity = identityFor(path)
   const media = operation.requestBody?.content['application/json']
   const example = bodyOf(path, media?.example)
   const required = Object.fromEntries(
@@ -133,7 +135,7 @@ function casesOf(method: string, path: string, operation: Operation): Case[] {
   const call = (query: string, headers: Readonly<Record<string, string>>, body: unknown) =>
     httpCall<Loose>(`${url}${query}`, {
       method,
-      headers: { authorization, ...required, ...headers },
+      headers: { ...identity, ...required, ...headers },
       ...(body === undefined ? {} : { body }),
     })
 
@@ -161,6 +163,11 @@ function casesOf(method: string, path: string, operation: Operation): Case[] {
   return [...ofParameters, ...ofBody]
 }
 
+function identityFor(path: string): Readonly<Record<string, string>> {
+  if (path.startsWith('/portal/')) return { cookie: customer.cookie, 'x-csrf-token': customer.csrf }
+  return { authorization: `Bearer ${path.startsWith('/admin/') ? gateway.adminToken : secret}` }
+}
+
 // A parameter that the sums require.
 function groupBy(path: string): Readonly<Record<string, string>> {
   return path.endsWith('/summary') ? { group_by: 'day' } : {}
@@ -168,6 +175,7 @@ function groupBy(path: string): Readonly<Record<string, string>> {
 
 function bodyOf(path: string, example: unknown): unknown {
   if (path.startsWith('/v1/')) return { ...(example as object), model: 'test/m1' }
+  if (path === '/portal/v1/keys') return { name: 'probe' }
   return example
 }
 
