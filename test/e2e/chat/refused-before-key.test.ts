@@ -86,8 +86,8 @@ test('an unauthenticated request is refused in the usual shape, with the limits 
       const rotated = await gateway.createKey()
       await gateway.admin('POST', `/keys/${rotated.id}/rotate`, {})
       await gateway.admin('POST', `/keys/${rotated.id}/end-grace`, {})
-      const expired = await gateway.createKey({ expires_at: new Date(Date.now() + 300).toISOString() })
-      await new Promise(resolve => setTimeout(resolve, 350))
+      const expired = await gateway.createKey({ expires_at: new Date(Date.now() + 2000).toISOString() })
+      await new Promise(resolve => setTimeout(resolve, 2100))
       const bearers = [junkKey(), revoked.secret, rotated.secret, expired.secret, 'x', `${secret}x`, id]
       const headers: Record<string, string>[] = [
         {},

@@ -56,7 +56,7 @@ test('while the store hangs requests get 503, and nothing stays held', async () 
 
 // A commit that takes seconds: a marked row makes SQLite count.
 function makeSlow(gateway: Gateway): void {
-  using db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'))
+  using db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { timeout: 10_000 })
   db.exec(`CREATE TRIGGER hanging BEFORE INSERT ON usage WHEN NEW.client_request_id = '${SLOW}' BEGIN
     SELECT COUNT(*) FROM (WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 4000000) SELECT x FROM c);
   END`)
