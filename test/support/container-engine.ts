@@ -16,7 +16,7 @@ export type Engine = {
 }
 
 const STEP_MS_MAX = 600_000
-// What the commands of the Dockerfile need beside Node and npm, which are added.
+// What the commands of the Dockerfile need, apart from Node and npm.
 const PACKAGES = [
   ...['libc6', 'libstdc++6', 'libgcc-s1', 'libatomic1', 'busybox-static', 'coreutils'],
   ...['libacl1', 'libattr1', 'libgmp10', 'libselinux1', 'libpcre2-8-0'],

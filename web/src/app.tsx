@@ -1,14 +1,13 @@
 // Shows the sign-in page or the dashboard; each page is loaded when it is first opened.
-import { Center, Loader } from '@mantine/core'
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { queries } from './api/queries.ts'
 import { resume, useSessionState } from './api/session.ts'
 import { MayChange, SessionContext } from './api/session-context.ts'
-import { ErrorAlert } from './components/error-alert.tsx'
 import { Login } from './pages/login/login.tsx'
 import { NotFound } from './pages/not-found.tsx'
 import { ErrorBoundary } from './shell/error-boundary.tsx'
+import { Loading, Resuming } from './shell/resuming.tsx'
 import { Shell } from './shell/shell.tsx'
 
 const Overview = lazy(() => import('./pages/overview/overview.tsx'))
@@ -34,7 +33,7 @@ export function App(): ReactNode {
     if (state.is === 'none') queries.clear()
   }, [state.is])
 
-  if (state.is === 'unknown') return <Resuming />
+  if (state.is === 'unknown') return <Resuming resume={resume} />
   if (state.is === 'none') return <Login because={state.because} />
   return (
     <SessionContext value={state.session}>
@@ -79,39 +78,5 @@ function Pages(): ReactNode {
         <NotFound />
       </Route>
     </Switch>
-  )
-}
-
-// Retries until the server, which may be starting, responds.
-function Resuming(): ReactNode {
-  const [error, setError] = useState<unknown>()
-  useEffect(() => {
-    let isOver = false
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const attempt = () =>
-      resume().catch((problem: unknown) => {
-        if (isOver) return
-        setError(problem)
-        timer = setTimeout(attempt, 2000)
-      })
-    void attempt()
-    return () => {
-      isOver = true
-      clearTimeout(timer)
-    }
-  }, [])
-  if (error === undefined) return <Loading />
-  return (
-    <Center mih="60vh" p="md">
-      <ErrorAlert error={error} hint="Retrying every two seconds." />
-    </Center>
-  )
-}
-
-function Loading(): ReactNode {
-  return (
-    <Center mih={240}>
-      <Loader size="sm" aria-label="Loading" />
-    </Center>
   )
 }

@@ -1,11 +1,10 @@
 // Shows the portal, or where to go without a session; each page is loaded when it is first opened.
-import { Center, Loader } from '@mantine/core'
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { Route, Router, Switch } from 'wouter'
 import { queries } from '../api/queries.ts'
 import { MayChange } from '../api/session-context.ts'
-import { ErrorAlert } from '../components/error-alert.tsx'
 import { ErrorBoundary } from '../shell/error-boundary.tsx'
+import { Loading, Resuming } from '../shell/resuming.tsx'
 import { Closed } from './closed.tsx'
 import { PortalSessionContext, resume, useSessionState } from './session.ts'
 import { Shell } from './shell.tsx'
@@ -25,7 +24,7 @@ export function App(): ReactNode {
     if (state.is === 'closed') queries.clear()
   }, [state.is])
 
-  if (state.is === 'loading') return <Resuming />
+  if (state.is === 'loading') return <Resuming resume={resume} />
   if (state.is === 'closed') return <Closed because={state.because} returnUrl={state.returnUrl} />
   return (
     <PortalSessionContext value={state.session}>
@@ -57,39 +56,5 @@ function Pages(): ReactNode {
         <NotFound />
       </Route>
     </Switch>
-  )
-}
-
-// Retries until the server, which may be starting, responds.
-function Resuming(): ReactNode {
-  const [error, setError] = useState<unknown>()
-  useEffect(() => {
-    let isOver = false
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const attempt = () =>
-      resume().catch((problem: unknown) => {
-        if (isOver) return
-        setError(problem)
-        timer = setTimeout(attempt, 2000)
-      })
-    void attempt()
-    return () => {
-      isOver = true
-      clearTimeout(timer)
-    }
-  }, [])
-  if (error === undefined) return <Loading />
-  return (
-    <Center mih="60vh" p="md">
-      <ErrorAlert error={error} hint="Retrying every two seconds." />
-    </Center>
-  )
-}
-
-function Loading(): ReactNode {
-  return (
-    <Center mih={240}>
-      <Loader size="sm" aria-label="Loading" />
-    </Center>
   )
 }

@@ -9,6 +9,7 @@ import { useMayChange } from '../../api/session-context.ts'
 import { Credits } from '../../components/credits.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
+import { KeyLink } from '../../components/keys/key-link.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { SpendOfLimit } from '../../components/spend-of-limit.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
@@ -51,16 +52,7 @@ export function AccountKeys({ accountId }: { readonly accountId: string }): Reac
           {rows.map(key => (
             <Table.Tr key={key.id}>
               <Table.Td>
-                <Anchor
-                  component={Link}
-                  href={`/keys/${key.id}`}
-                  size="sm"
-                  className="one-line"
-                  maw={280}
-                  title={key.name}
-                >
-                  {key.name}
-                </Anchor>
+                <KeyLink of={key} />
               </Table.Td>
               <Table.Td className="mono">{key.label}</Table.Td>
               <Table.Td>

@@ -8,19 +8,15 @@ import { type KeyObject, useKey } from '../../api/keys.ts'
 import { useMayChange } from '../../api/session-context.ts'
 import { AccountName } from '../../components/account-name.tsx'
 import { BudgetBars } from '../../components/budget-bars.tsx'
-import { Identifier } from '../../components/copy-field.tsx'
-import { Credits } from '../../components/credits.tsx'
 import { DescriptionList } from '../../components/description-list.tsx'
 import { BackLink, PendingPage } from '../../components/detail-page.tsx'
+import { detailsOf, limitsOf } from '../../components/keys/key-facts.tsx'
 import { RevokeKey } from '../../components/keys/revoke-key.tsx'
 import { SecretsInGrace } from '../../components/keys/secrets-in-grace.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { useParams } from '../../components/search-params.ts'
 import { StateBadge } from '../../components/state-badge.tsx'
-import { TagList } from '../../components/tags.tsx'
-import { Ago, Timestamp } from '../../components/timestamp.tsx'
-import { count } from '../../format/numbers.ts'
 import { SpendByDay } from '../usage/spend-by-day.tsx'
 import { EditKey } from './edit-key.tsx'
 import { RotateKey } from './rotate-key.tsx'
@@ -49,7 +45,7 @@ export default function KeyDetail({ id }: { readonly id: string }): ReactNode {
           <DescriptionList of={limitsOf(key)} />
         </Panel>
         <Panel title="Details">
-          <DescriptionList of={detailsOf(key)} />
+          <DescriptionList of={[['Account', <AccountName key="account" id={key.account_id} />], ...detailsOf(key)]} />
         </Panel>
         <Panel title="Spending" about="In credits">
           <BudgetBars of={key} />
@@ -102,31 +98,4 @@ function Actions({ of: key }: { readonly of: KeyObject }): ReactNode {
       {isRevoking && <RevokeKey of={key} onClose={revoking.close} />}
     </>
   )
-}
-
-function limitsOf(key: KeyObject): readonly (readonly [string, ReactNode])[] {
-  return [
-    ['Requests per minute', count(key.rpm_limit)],
-    ['Requests per day (UTC)', key.daily_limit === null ? 'no limit' : count(key.daily_limit)],
-    ['Concurrent requests', count(key.max_concurrent)],
-    [
-      'Credit limit (lifetime)',
-      key.credit_limit === null ? 'no limit' : <Credits key="limit" value={key.credit_limit} />,
-    ],
-    ['Scopes', key.scopes.length === 0 ? 'none' : key.scopes.join(', ')],
-    ['Models', key.allowed_models.length === 0 ? 'all models' : key.allowed_models.join(', ')],
-    ['IP allowlist', key.ip_allowlist.length === 0 ? 'any address' : key.ip_allowlist.join(', ')],
-  ]
-}
-
-function detailsOf(key: KeyObject): readonly (readonly [string, ReactNode])[] {
-  return [
-    ['Account', <AccountName key="account" id={key.account_id} />],
-    ['ID', <Identifier key="id" id={key.id} label="ID" />],
-    ['Tags', <TagList key="tags" of={key.tags} />],
-    ['Created', <Timestamp key="created" at={key.created_at} />],
-    ['Last used', <Ago key="used" at={key.last_used_at} />],
-    ['Expires', key.expires_at === null ? 'never' : <Timestamp key="expires" at={key.expires_at} />],
-    ...(key.revoked_at === null ? [] : [['Revoked', <Timestamp key="revoked" at={key.revoked_at} />] as const]),
-  ]
 }

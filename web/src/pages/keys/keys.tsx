@@ -10,6 +10,7 @@ import { AccountName, AccountSelect } from '../../components/account-name.tsx'
 import { Credits } from '../../components/credits.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
+import { KeyLink } from '../../components/keys/key-link.tsx'
 import { MoreButton } from '../../components/more-button.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -130,17 +131,7 @@ function Row({ of: key, places }: { readonly of: KeyObject; readonly places: Pla
   return (
     <Table.Tr className="row-link" onClick={event => isPlain(event.target) && goTo(`/keys/${key.id}`)}>
       <Table.Td>
-        <Anchor
-          component={Link}
-          href={`/keys/${key.id}`}
-          size="sm"
-          fw={500}
-          className="one-line"
-          maw={170}
-          title={key.name}
-        >
-          {key.name}
-        </Anchor>
+        <KeyLink of={key} maw={170} />
       </Table.Td>
       <Table.Td className="mono">{key.label}</Table.Td>
       <Table.Td>

@@ -1,5 +1,5 @@
 // One request: summary, timeline, cost, attempts and routing decisions.
-import { Group, Loader, SimpleGrid } from '@mantine/core'
+import { Loader, SimpleGrid } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { ApiError } from '../../api/call.ts'
 import { type UsageRow, useRequest } from '../../api/usage.ts'
@@ -11,10 +11,9 @@ import { ErrorAlert } from '../../components/error-alert.tsx'
 import { KeyName } from '../../components/key-name.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { StateBadge } from '../../components/state-badge.tsx'
 import { TagList } from '../../components/tags.tsx'
 import { Bill } from '../../components/usage/bill.tsx'
-import { OUTCOMES } from '../../components/usage/outcomes.ts'
+import { outcomeFacts } from '../../components/usage/outcome-facts.tsx'
 import { Timeline } from '../../components/usage/timeline.tsx'
 import { Attempts } from './attempts.tsx'
 import { Margin } from './margin.tsx'
@@ -65,23 +64,7 @@ const UNKNOWN = 'Requests without a valid key are not recorded, and rows are del
 
 function summaryOf(row: UsageRow): readonly (readonly [string, ReactNode])[] {
   return [
-    [
-      'Outcome',
-      <Group key="outcome" gap={6}>
-        <StateBadge state={row.outcome ?? row.state} word={row.outcome === null ? 'running' : OUTCOMES[row.outcome]} />
-        {row.http_status !== null && <span className="number">HTTP {row.http_status}</span>}
-      </Group>,
-    ],
-    ...(row.error_code === null
-      ? []
-      : [
-          [
-            'Error',
-            <span key="error" className="mono">
-              {row.error_code}
-            </span>,
-          ] as const,
-        ]),
+    ...outcomeFacts(row),
     ['Requested model', row.model_requested ?? '–'],
     ['Served model', row.model_served ?? '–'],
     ['Provider', row.provider ?? '–'],

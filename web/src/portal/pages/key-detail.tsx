@@ -6,19 +6,15 @@ import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { useRotateKey } from '../../api/keys.ts'
 import { BudgetBars } from '../../components/budget-bars.tsx'
-import { Identifier } from '../../components/copy-field.tsx'
-import { Credits } from '../../components/credits.tsx'
 import { DescriptionList } from '../../components/description-list.tsx'
 import { BackLink, PendingPage } from '../../components/detail-page.tsx'
+import { detailsOf, limitsOf } from '../../components/keys/key-facts.tsx'
 import { RevokeKey } from '../../components/keys/revoke-key.tsx'
 import { SecretsInGrace } from '../../components/keys/secrets-in-grace.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { RotateDialog } from '../../components/rotate-dialog.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
-import { TagList } from '../../components/tags.tsx'
-import { Ago, Timestamp } from '../../components/timestamp.tsx'
-import { count } from '../../format/numbers.ts'
 import { type PortalKey, usePortalKey } from '../data.ts'
 import { NewKeySecret } from '../new-key-secret.tsx'
 import { useMay } from '../session.ts'
@@ -114,30 +110,4 @@ function Rotate({ of: key, isOpen, onClose }: RotateProps): ReactNode {
       working for 60 minutes so that your programs can switch over without interruption. You can end it sooner.
     </RotateDialog>
   )
-}
-
-function limitsOf(key: PortalKey): readonly (readonly [string, ReactNode])[] {
-  return [
-    ['Requests per minute', count(key.rpm_limit)],
-    ['Requests per day (UTC)', key.daily_limit === null ? 'no limit' : count(key.daily_limit)],
-    ['Concurrent requests', count(key.max_concurrent)],
-    [
-      'Credit limit (lifetime)',
-      key.credit_limit === null ? 'no limit' : <Credits key="limit" value={key.credit_limit} />,
-    ],
-    ['Scopes', key.scopes.length === 0 ? 'none' : key.scopes.join(', ')],
-    ['Models', key.allowed_models.length === 0 ? 'all models' : key.allowed_models.join(', ')],
-    ['IP allowlist', key.ip_allowlist.length === 0 ? 'any address' : key.ip_allowlist.join(', ')],
-  ]
-}
-
-function detailsOf(key: PortalKey): readonly (readonly [string, ReactNode])[] {
-  return [
-    ['ID', <Identifier key="id" id={key.id} label="ID" />],
-    ['Tags', <TagList key="tags" of={key.tags} />],
-    ['Created', <Timestamp key="created" at={key.created_at} />],
-    ['Last used', <Ago key="used" at={key.last_used_at} />],
-    ['Expires', key.expires_at === null ? 'never' : <Timestamp key="expires" at={key.expires_at} />],
-    ...(key.revoked_at === null ? [] : [['Revoked', <Timestamp key="revoked" at={key.revoked_at} />] as const]),
-  ]
 }

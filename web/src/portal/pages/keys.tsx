@@ -1,12 +1,13 @@
 // The keys of the account.
-import { Button, Group, Select, Table, Text } from '@mantine/core'
+import { Button, Group, Select, Table } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconKey, IconPlus } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { Link, useLocation } from 'wouter'
+import { useLocation } from 'wouter'
 import { Credits } from '../../components/credits.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
+import { KeyLink } from '../../components/keys/key-link.tsx'
 import { MoreButton } from '../../components/more-button.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -94,18 +95,7 @@ function KeyTable({ rows }: { readonly rows: readonly PortalKey[] }): ReactNode 
           onClick={({ target }) => target instanceof Element && target.closest('a') === null && goTo(`/keys/${key.id}`)}
         >
           <Table.Td>
-            <Text
-              component={Link}
-              href={`/keys/${key.id}`}
-              size="sm"
-              fw={500}
-              c="inherit"
-              className="one-line"
-              maw={280}
-              title={key.name}
-            >
-              {key.name}
-            </Text>
+            <KeyLink of={key} />
           </Table.Td>
           <Table.Td className="mono">{key.label}</Table.Td>
           <Table.Td>

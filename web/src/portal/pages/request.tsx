@@ -1,5 +1,5 @@
 // One request of the account in full: why it ended, times, tokens and cost.
-import { Alert, Group, SimpleGrid } from '@mantine/core'
+import { Alert, SimpleGrid } from '@mantine/core'
 import { IconInfoCircle } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Identifier } from '../../components/copy-field.tsx'
@@ -8,10 +8,9 @@ import { BackLink, PendingPage } from '../../components/detail-page.tsx'
 import { KeyName } from '../../components/key-name.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { StateBadge } from '../../components/state-badge.tsx'
 import { TagList } from '../../components/tags.tsx'
 import { Bill } from '../../components/usage/bill.tsx'
-import { OUTCOMES } from '../../components/usage/outcomes.ts'
+import { outcomeFacts } from '../../components/usage/outcome-facts.tsx'
 import { Timeline } from '../../components/usage/timeline.tsx'
 import { type PortalUsage, usePortalRequest } from '../data.ts'
 
@@ -46,23 +45,7 @@ function titleOf({ outcome }: PortalUsage): string {
 
 function summaryOf(row: PortalUsage): readonly (readonly [string, ReactNode])[] {
   return [
-    [
-      'Outcome',
-      <Group key="outcome" gap={6}>
-        <StateBadge state={row.outcome ?? row.state} word={row.outcome === null ? 'running' : OUTCOMES[row.outcome]} />
-        {row.http_status !== null && <span className="number">HTTP {row.http_status}</span>}
-      </Group>,
-    ],
-    ...(row.error_code === null
-      ? []
-      : [
-          [
-            'Error code',
-            <span key="error" className="mono">
-              {row.error_code}
-            </span>,
-          ] as const,
-        ]),
+    ...outcomeFacts(row),
     ['Requested model', row.model_requested ?? '–'],
     ['Served model', row.model_served ?? '–'],
     ['Provider', row.provider ?? '–'],
