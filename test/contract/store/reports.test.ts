@@ -42,6 +42,9 @@ const FILTERS: readonly UsageSpan[] = [
   { cause: 'money' },
   { cause: 'provider', from: ago(20.2), to: ago(1.3) },
   { cause: 'caller', accountId: 'acct_seed0001' },
+  { cause: 'caller' },
+  { cause: 'provider' },
+  { cause: 'provider', keyId: 'key_seed0000', outcome: 'upstream_broke' },
   { from: ago(20.2), to: ago(9.9) },
   { from: ago(3), to: ago(2) },
   { keyId: 'key_seed0001', model: 'acme/small', outcome: 'client_left' },
@@ -54,6 +57,7 @@ for (const { engine, open } of ENGINES) {
     const clock = manualClock(UNTIL)
     await using repositories = await openRepositories(open, clock)
     await seedStore(repositories.sql, { rows: ROWS, days: DAYS, until: UNTIL, seed: 7 }, () => {})
+    await breakStreams(repositories.sql)
     const rows = await allRows(repositories)
     assert.equal(rows.length, ROWS)
 
@@ -224,6 +228,16 @@ for (const { engine, open } of ENGINES) {
       assert.ok(texts.size > 20)
     })
   })
+}
+
+// Charged streams that broke off, of one key in the same hours by different causes.
+async function breakStreams(sql: Sql): Promise<void> {
+  const changed = await sql.run(
+    `UPDATE usage SET outcome = 'upstream_broke', error_code = CASE finished_at % 3
+       WHEN 0 THEN 'upstream_rejected' WHEN 1 THEN 'service_unavailable' ELSE 'upstream_timeout' END
+     WHERE key_id = 'key_seed0000' AND outcome = 'completed' AND cost > 0 AND created_at % 2 = 0`,
+  )
+  assert.ok(changed > 300, `${changed} rows`)
 }
 
 async function assertSummaries(

@@ -41,6 +41,7 @@ const WITHOUT_UPSTREAM_COST = 'provider IS NOT NULL AND upstream_cost IS NULL'
 const listed = (names: readonly string[]) => `(${names.map(name => `'${name}'`).join(', ')})`
 
 export const ERROR_OUTCOMES = listed(OUTCOMES)
+export const IS_ERROR = `outcome IN ${ERROR_OUTCOMES}`
 
 // The same as `causeOf`.
 export const CAUSE = `CASE WHEN outcome IS NULL OR outcome NOT IN ${ERROR_OUTCOMES} THEN ''
@@ -48,6 +49,10 @@ export const CAUSE = `CASE WHEN outcome IS NULL OR outcome NOT IN ${ERROR_OUTCOM
     .map(([cause, codes]) => `WHEN error_code IN ${listed(codes)} THEN '${cause}'`)
     .join(' ')}
   WHEN outcome <> 'refused' THEN 'provider' WHEN error_code IS NULL THEN 'other' ELSE 'caller' END`
+
+// Failures that may have a cost are summed by their cause as well: a filter on the cause reads their tokens and costs. All others
+// have neither.
+export const CAUSE_OF_COSTS = `CASE WHEN outcome IN ('upstream_failed', 'upstream_broke') THEN ${CAUSE} ELSE '' END`
 
 const CAUSE_SUMMANDS = Object.fromEntries(
   ERROR_CAUSES.map(cause => [`${cause}_errors`, `CASE WHEN ${CAUSE} = '${cause}' THEN requests ELSE 0 END`]),

@@ -7,6 +7,7 @@ import { conditions } from '../conditions.ts'
 import { int, type Param, type Row, type Sql, type Tx, text } from '../sql.ts'
 import { addTimeRange, ID_SLACK_MS, timePrefix } from '../time-order.ts'
 import {
+  CAUSE_OF_COSTS,
   DIMENSIONS,
   insertAll,
   type Pending,
@@ -79,14 +80,14 @@ function hourMethods(sql: Sql) {
         const keys = sql.jsonItems(rows.param(JSON.stringify([...kept.keys()].map(keyId => [keyId]))))
         rows.add(`(tags IS NULL OR key_id NOT IN (SELECT item.value ->> 0 FROM ${keys}))`)
       }
-      const dimensions = DIMENSIONS.map(name => `${ROW_DIMENSIONS[name]} AS ${name}`)
+      const groups = [...DIMENSIONS.map(name => `${ROW_DIMENSIONS[name]} AS ${name}`), `${CAUSE_OF_COSTS} AS cause`]
       const found = await sql.all(
-        `SELECT ${[...dimensions, ...SUMMED_ROWS].join(', ')} FROM usage ${rows.where()}
-         GROUP BY ${DIMENSIONS.map((_, i) => i + 1)}`,
+        `SELECT ${[...groups, ...SUMMED_ROWS].join(', ')} FROM usage ${rows.where()} GROUP BY ${groups.map((_, i) => i + 1)}`,
         rows.params,
       )
       const crowded = kept.size === 0 ? [] : await sumsByKeptTags(from, to, kept, sql)
-      return { rows: [...found, ...crowded], durations }
+      const hashed = [...found, ...crowded].map(row => ({ ...row, tags_hash: hashOf(text(row.tags), text(row.cause)) }))
+      return { rows: hashed, durations }
     },
 
     async write({ at, mark }: Pending, sums: Sums): Promise<boolean> {
@@ -123,8 +124,8 @@ function dayMethods(sql: Sql) {
       )
       return {
         rows: await sql.all(
-          `SELECT ${[...DIMENSIONS, ...sums].join(', ')} FROM usage_hour WHERE hour >= $1 AND hour < $2
-           GROUP BY ${DIMENSIONS.join(', ')}`,
+          `SELECT ${[...DIMENSIONS, 'tags_hash', ...sums].join(', ')} FROM usage_hour WHERE hour >= $1 AND hour < $2
+           GROUP BY ${[...DIMENSIONS, 'tags_hash'].join(', ')}`,
           range,
         ),
         durations: new Map(timed.map(row => [int(row.bucket), int(row.requests)])),
@@ -179,14 +180,15 @@ async function durationsOf(sql: Sql, where: string, params: readonly Param[]): P
 async function replace(tx: Tx, grain: 'hour' | 'day', at: number, { rows, durations }: Sums): Promise<void> {
   await tx.run(`DELETE FROM usage_${grain} WHERE ${grain} = $1`, [at])
   await tx.run(`DELETE FROM usage_${grain}_ms WHERE ${grain} = $1`, [at])
-  const names = [...DIMENSIONS, ...SUM_COLUMNS]
-  const values = rows.map(row => [at, hashOf(text(row.tags)), ...names.map(name => row[name] ?? null)])
-  await insertAll(tx, `usage_${grain} (${[grain, 'tags_hash', ...names].join(', ')})`, values)
+  const names = [...DIMENSIONS, 'tags_hash', ...SUM_COLUMNS]
+  const values = rows.map(row => [at, ...names.map(name => row[name] ?? null)])
+  await insertAll(tx, `usage_${grain} (${[grain, ...names].join(', ')})`, values)
   const timed = [...durations].map(([bucket, requests]) => [at, bucket, requests])
   await insertAll(tx, `usage_${grain}_ms (${grain}, bucket, requests)`, timed)
 }
 
-// In the primary key instead of the tags.
-function hashOf(tags: string): string {
-  return tags === '' ? '' : hash('sha256', tags).slice(0, 32)
+// In the primary key instead of the tags, and of the rare causes of failures that may have a cost.
+function hashOf(tags: string, cause: string): string {
+  const text = cause === '' || cause === 'provider' ? tags : `${cause} ${tags}`
+  return text === '' ? '' : hash('sha256', text).slice(0, 32)
 }

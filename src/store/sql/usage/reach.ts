@@ -8,7 +8,7 @@ import type { UsageFilter, UsageSpan } from '../../contract/operator.ts'
 import type { Conditions } from '../conditions.ts'
 import { int, type Sql, text } from '../sql.ts'
 import { ID_SLACK_MS, timeOfId } from '../time-order.ts'
-import { BILLED } from './hour-columns.ts'
+import { BILLED, IS_ERROR } from './hour-columns.ts'
 import { TOO_MANY, WITHOUT_TOTALS } from './hour-totals.ts'
 import { type Part, partsOf, type Source, type Span, sourceOf } from './parts.ts'
 import { addTags } from './tag-sums.ts'
@@ -150,15 +150,13 @@ function narrowSums(filter: UsageFilter, { asked }: Source, unit: string): void 
 function whereErrors(codes: readonly string[]): string {
   const causes = new Set(codes.flatMap(code => ERROR_OUTCOMES.map(outcome => causeOf(outcome, code) ?? 'other')))
   const isKnown = ERROR_CAUSES.filter(cause => causes.has(cause)).map(cause => `${cause}_errors > 0`)
-  return causes.has('other') ? ANY_ERROR : `(${isKnown.join(' OR ')})`
+  return causes.has('other') ? IS_ERROR : `(${isKnown.join(' OR ')})`
 }
-
-const ANY_ERROR = `outcome IN (${ERROR_OUTCOMES.map(outcome => `'${outcome}'`).join(', ')})`
 
 // The filter of a report, the same for rows and for sums: billed endpoints, unless the filter names another.
 
-// The conditions on model and provider, each `?` standing for the requested value, and on the cause of an error; and whether entries of sums that may have the
-// tags are included.
+// The conditions on model and provider, each `?` standing for the requested value, and on the cause of an error; and whether
+// entries of sums that may have the tags are included.
 type Asking = {
   readonly model: string
   readonly provider: string

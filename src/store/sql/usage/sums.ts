@@ -79,8 +79,9 @@ export async function series(filter: UsageSpan, parts: readonly Part[], grain: G
   return groups
 }
 
-function isOfTimeAlone({ keyId, accountId, model, provider, tags }: UsageSpan): boolean {
-  return [keyId, accountId, model, provider, tags].every(asked => asked === undefined)
+// Totals are not divided by the cause of a failure.
+function isOfTimeAlone({ keyId, accountId, model, provider, tags, cause }: UsageSpan): boolean {
+  return [keyId, accountId, model, provider, tags, cause].every(asked => asked === undefined)
 }
 
 function groupsOf(filter: UsageSpan, source: Source, group: string, sql: Tx, order = ''): Promise<readonly Row[]> {
@@ -91,7 +92,8 @@ function groupsOf(filter: UsageSpan, source: Source, group: string, sql: Tx, ord
   )
 }
 
-// Of requests with one cause of failure, only those are counted; the others of the same sum have neither tokens nor costs.
+// Of requests with one cause of failure, only those are counted; the others of the same sum have neither tokens nor costs, since
+// failures that may have them are summed by their cause.
 export function sumsOf({ summand, dimension }: Source, cause?: ErrorCause): string {
   const requests = summand(cause === undefined ? 'requests' : `${cause}_errors`)
   return `SUM(${requests}) AS requests, SUM(${summand('prompt_tokens')}) AS prompt_tokens,
@@ -151,12 +153,7 @@ export function noSums(): Sums {
 const NO_ERRORS = byCause(() => 0)
 
 function byCause(numberOf: (cause: ErrorCause) => number): Sums['errorsByCause'] {
-  return {
-    caller: numberOf('caller'),
-    limits: numberOf('limits'),
-    money: numberOf('money'),
-    provider: numberOf('provider'),
-  }
+  return Object.fromEntries(ERROR_CAUSES.map(cause => [cause, numberOf(cause)])) as Sums['errorsByCause']
 }
 
 export function readSums(row: Row): Sums {

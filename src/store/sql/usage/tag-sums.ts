@@ -6,7 +6,7 @@ import { OTHER_VALUES, type TagPair } from '../../contract/operator.ts'
 import { type Conditions, conditions } from '../conditions.ts'
 import { int, type Row, type Tx, text, textOrNull } from '../sql.ts'
 import { addTimeRange } from '../time-order.ts'
-import { DIMENSIONS, ROW_DIMENSIONS, SUMMED_ROWS } from './hour-columns.ts'
+import { CAUSE_OF_COSTS, DIMENSIONS, ROW_DIMENSIONS, SUMMED_ROWS } from './hour-columns.ts'
 import type { Source } from './parts.ts'
 
 // Per key and hour.
@@ -81,7 +81,8 @@ export async function sumsByKeptTags(from: number, to: number, kept: KeptTags, s
   const nameColumns = columns.map((column, i) => `item.value ->> ${i + 1} AS ${column}_name`)
   const tagColumns = columns.map(column => `(tags${sql.jsonCast} ->> ${column}_name) AS ${column}`)
   const others = DIMENSIONS.filter(name => name !== 'tags')
-  const groups = [...others.map(name => `${ROW_DIMENSIONS[name]} AS ${name}`), ...tagColumns]
+  const dimensions = others.map(name => `${ROW_DIMENSIONS[name]} AS ${name}`)
+  const groups = [...dimensions, `${CAUSE_OF_COSTS} AS cause`, ...tagColumns]
   const rows = await sql.all(
     `SELECT ${[...groups, ...SUMMED_ROWS].join(', ')} FROM usage
      JOIN (SELECT ${['item.value ->> 0 AS of_key', ...nameColumns].join(', ')} FROM ${items}) c ON of_key = key_id
