@@ -9,6 +9,7 @@ import {
   type KeyState,
   type KeyStatus,
   type KeyWithSecrets,
+  keyLabel,
   keyState,
   keyStatus,
   type Scope,
@@ -19,9 +20,10 @@ import type { Tags } from '../domain/tags.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
 import { encodeBase62 } from '../lib/base62.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Actor, KeyFilter, Keys, NewSecret } from '../store/contract/operator.ts'
+import type { Actor, KeyFilter, Keys, KeysOfTag, NewKey, NewSecret } from '../store/contract/operator.ts'
 import { type BudgetInput, readBudgetInputs } from './budgets.ts'
 import {
+  conflict,
   type List,
   listOf,
   missing,
@@ -39,10 +41,12 @@ import {
 
 export type KeyMethods = {
   create(input: KeyInput, actor: Actor): Promise<KeyWithSecret>
+  createReplacing(others: KeysOfTag, input: ExpiringKeyInput, actor: Actor): Promise<KeyWithSecret>
   get(id: string): Promise<KeyObject>
   list(filter: KeyFilter): Promise<List<KeyObject>>
   update(id: string, change: KeyChange, ifMatch: string | undefined, actor: Actor): Promise<KeyObject>
-  rotate(id: string, actor: Actor): Promise<KeyWithSecret>
+  // With at most this many new secrets within a day.
+  rotate(id: string, actor: Actor, perDayMax?: number): Promise<KeyWithSecret>
   endGrace(id: string, last4: string | undefined, actor: Actor): Promise<KeyObject>
   revoke(id: string, abortStreams: boolean, actor: Actor): Promise<KeyObject>
   resetDay(id: string, actor: Actor): Promise<KeyObject>
@@ -77,16 +81,29 @@ export function keyMethods(needs: KeyNeeds): KeyMethods {
     }
   }
 
+  function newKey(input: KeyInput): { readonly key: NewKey; readonly secret: string } {
+    const id = `key_${needs.newId().replaceAll('-', '')}`
+    const accountId = input.account_id ?? needs.defaultAccountId()
+    if (accountId === undefined) throw missing('account_id')
+    const controls = { ...needs.defaults, ...readKeyChange(input, clock.now()), name: readName(input.name) }
+    const { secret, stored } = newKeySecret(needs)
+    return { key: { id, accountId, ...controls, secret: stored }, secret }
+  }
+
   return {
     async create(input, actor) {
-      const id = `key_${needs.newId().replaceAll('-', '')}`
-      const accountId = input.account_id ?? needs.defaultAccountId()
-      if (accountId === undefined) throw missing('account_id')
-      const controls = { ...needs.defaults, ...readKeyChange(input, clock.now()), name: readName(input.name) }
-      const { secret, stored } = newKeySecret(needs)
-      const key = await keys.create({ id, accountId, ...controls, secret: stored }, actor)
+      const { key: asked, secret } = newKey(input)
+      const key = await keys.create(asked, actor)
       if (key === 'no_account') throw noAccount()
       return { ...write(key), secret }
+    },
+
+    async createReplacing(others, input, actor) {
+      const { secret, key } = newKey(input)
+      const made = await keys.createReplacing(others, { ...key, expiresAt: Date.parse(input.expires_at) }, actor)
+      if (made === 'no_account') throw noAccount()
+      for (const id of made.revoked) await needs.forget(id)
+      return { ...write(made.key), secret }
     },
 
     async get(id) {
@@ -101,16 +118,17 @@ export function keyMethods(needs: KeyNeeds): KeyMethods {
       const patch = readKeyChange(change, clock.now())
       const key = await thenForget(id, keys.update(id, patch, actor, readIfMatch(ifMatch)))
       if (key === 'changed') throw versionMismatch('key', id)
-      if (key === 'revoked') throw new Refusal('conflict', { message: 'The key is revoked and cannot be changed.' })
+      if (key === 'revoked') throw conflict('The key is revoked and cannot be changed.')
       if (key !== undefined) await needs.onKeyChanged(key)
       return write(found(key))
     },
 
-    async rotate(id, actor) {
+    async rotate(id, actor, perDayMax) {
       const { secret, stored } = newKeySecret(needs)
-      const key = await thenForget(id, keys.rotate(id, stored, actor))
+      const key = await thenForget(id, keys.rotate(id, stored, actor, perDayMax))
       if (key === 'too_many_secrets') throw new Refusal('too_many_secrets')
-      if (key === 'not_active') throw new Refusal('conflict', { message: 'Only an active key can be rotated.' })
+      if (key === 'too_many_today') throw conflict('The key was rotated too often within a day. Try again tomorrow.')
+      if (key === 'not_active') throw conflict('Only an active key can be rotated.')
       return { ...write(found(key)), secret }
     },
 
@@ -179,6 +197,7 @@ export type KeyChange = {
   readonly budgets?: readonly BudgetInput[]
 }
 export type KeyInput = KeyChange & { readonly name: string; readonly account_id?: string }
+export type ExpiringKeyInput = KeyInput & { readonly expires_at: string }
 
 export type KeyObject = {
   readonly object: 'key'
@@ -220,7 +239,7 @@ export function keyObject(key: KeyWithSecrets, now: number): KeyObject {
     object: 'key',
     id: key.id,
     name: key.name,
-    label: `${key.prefix}…${key.last4}`,
+    label: keyLabel(key),
     status: keyStatus(key, now),
     state: keyState(key, now),
     account_id: key.accountId,

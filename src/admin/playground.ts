@@ -7,7 +7,7 @@ import type { KeyMethods, KeyWithSecret } from './keys.ts'
 export type PlaygroundMethod = (input: { readonly account_id?: string }, actor: Actor) => Promise<KeyWithSecret>
 
 export type PlaygroundNeeds = {
-  readonly keys: Pick<KeyMethods, 'create' | 'list' | 'revoke'>
+  readonly keys: Pick<KeyMethods, 'createReplacing'>
   readonly clock: Pick<Clock, 'now'>
 }
 
@@ -23,11 +23,9 @@ const KEYS_MAX = 4
 
 export function playgroundMethod({ keys, clock }: PlaygroundNeeds): PlaygroundMethod {
   return async ({ account_id }, actor) => {
-    const { data: valid } = await keys.list({ name: NAME, status: 'active', limit: 100 })
     const operator = actor.id ?? 'operator'
-    const own = valid.filter(({ tags }) => tags[PLAYGROUND_TAG] === operator)
-    for (const { id } of own.slice(KEYS_MAX - 1)) await keys.revoke(id, false, actor)
-    return keys.create(
+    return keys.createReplacing(
+      { tag: [PLAYGROUND_TAG, operator], max: KEYS_MAX },
       {
         name: NAME,
         ...(account_id === undefined ? {} : { account_id }),

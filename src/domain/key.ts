@@ -120,6 +120,11 @@ export function accountState({ status, balance, budgetStates }: Account): Accoun
   return isBudgetReached(budgetStates) ? 'budget_reached' : 'active'
 }
 
+// How people recognise a key: the prefix of its secret and its last four characters.
+export function keyLabel({ prefix, last4 }: { readonly prefix: string; readonly last4: string }): string {
+  return `${prefix}…${last4}`
+}
+
 export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const
 export type KeyStatus = (typeof KEY_STATUSES)[number]
 

@@ -46,6 +46,9 @@ export type ScopeNeeds = {
   readonly reading: FairQueue<unknown>
 }
 
+// Of one key, its first one included. Old secrets are kept, and each rotation raises events.
+const SECRETS_PER_DAY_MAX = 24
+
 export function accountScope(accountId: string, needs: ScopeNeeds): AccountScope {
   const { accounts, keys, reports } = needs
 
@@ -66,7 +69,7 @@ export function accountScope(accountId: string, needs: ScopeNeeds): AccountScope
     keys: (query, page) => read(async () => mapped(await keys.list({ ...query, ...page, accountId }), portalKey)),
     key: async id => portalKey(await own(id)),
     createKey: async (input, actor) => withSecret(await needs.createKey(accountId, input, actor)),
-    rotateKey: async (id, actor) => withSecret(await keys.rotate((await own(id)).id, actor)),
+    rotateKey: async (id, actor) => withSecret(await keys.rotate((await own(id)).id, actor, SECRETS_PER_DAY_MAX)),
     endGrace: async (id, last4, actor) => portalKey(await keys.endGrace((await own(id)).id, last4, actor)),
     revokeKey: async (id, abort, actor) => portalKey(await keys.revoke((await own(id)).id, abort, actor)),
 

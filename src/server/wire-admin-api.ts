@@ -14,6 +14,7 @@ import { refusalOfFault } from '../admin/input.ts'
 import { keyMethods } from '../admin/keys.ts'
 import { nodeMethods } from '../admin/nodes.ts'
 import { operatorMethods } from '../admin/operators.ts'
+import { playgroundMethod } from '../admin/playground.ts'
 import { reportMethods, type Standing } from '../admin/reports.ts'
 import { searchMethod } from '../admin/search.ts'
 import { sessionMethods, sessionsOf } from '../admin/sessions.ts'
@@ -95,6 +96,7 @@ export function openOperator(
       addressOf: addressOfRequest(context.trustedProxies),
       cameByTls: tlsOfRequest(context.trustedProxies),
       keys,
+      playgroundKey: playgroundMethod({ keys, clock }),
       accounts,
       reports,
       nodes: nodeMethods(store),

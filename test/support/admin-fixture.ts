@@ -7,6 +7,7 @@ import { eventMethods } from '../../src/admin/events.ts'
 import { keyMethods } from '../../src/admin/keys.ts'
 import { nodeMethods } from '../../src/admin/nodes.ts'
 import { operatorMethods } from '../../src/admin/operators.ts'
+import { playgroundMethod } from '../../src/admin/playground.ts'
 import { reportMethods } from '../../src/admin/reports.ts'
 import { searchMethod } from '../../src/admin/search.ts'
 import { sessionMethods, sessionsOf } from '../../src/admin/sessions.ts'
@@ -58,6 +59,18 @@ export async function openAdminFixture() {
   await repositories.operators.setRoot(createHash('sha256').update(TOKEN).digest('hex'))
   const app = fastify({ genReqId: newId, exposeHeadRoutes: false })
   sessionCookies(app)
+  const keys = keyMethods({
+    keys: repositories.keys,
+    clock: repositories.clock,
+    brand: { keyPrefix: 'svc_live_' },
+    defaults: NO_FILE.defaults,
+    defaultAccountId: () => undefined,
+    newId,
+    randomBytes,
+    forget: id => void forgotten.push(id),
+    onKeyChanged: () => undefined,
+    abortStreams: id => void aborted.push(id),
+  })
   adminApi(app, {
     clock: repositories.clock,
     hasBegun: () => true,
@@ -67,18 +80,8 @@ export async function openAdminFixture() {
     cameByTls: request => request.headers['x-forwarded-proto'] === 'https',
     addressOf: request => request.ip,
     jsonDepthMax: 32,
-    keys: keyMethods({
-      keys: repositories.keys,
-      clock: repositories.clock,
-      brand: { keyPrefix: 'svc_live_' },
-      defaults: NO_FILE.defaults,
-      defaultAccountId: () => undefined,
-      newId,
-      randomBytes,
-      forget: id => void forgotten.push(id),
-      onKeyChanged: () => undefined,
-      abortStreams: id => void aborted.push(id),
-    }),
+    keys,
+    playgroundKey: playgroundMethod({ keys, clock: repositories.clock }),
     accounts: accountMethods({
       accounts: repositories.accounts,
       newId,

@@ -4,6 +4,7 @@ import type { AccountMethods } from '../../admin/accounts.ts'
 import type { EventMethods } from '../../admin/events.ts'
 import type { KeyMethods } from '../../admin/keys.ts'
 import type { NodeMethods } from '../../admin/nodes.ts'
+import type { PlaygroundMethod } from '../../admin/playground.ts'
 import type { ReportMethods } from '../../admin/reports.ts'
 import type { SearchMethod } from '../../admin/search.ts'
 import type { WebhookMethods } from '../../admin/webhooks.ts'
@@ -30,6 +31,7 @@ export type AdminNeeds = GuardNeeds &
     // The listener is open before the valid tokens are known.
     hasBegun(): boolean
     readonly keys: KeyMethods
+    readonly playgroundKey: PlaygroundMethod
     readonly accounts: AccountMethods
     readonly reports: ReportMethods
     readonly events: EventMethods

@@ -1,18 +1,16 @@
 // The endpoints of keys.
 import type { FastifyInstance } from 'fastify'
 import type { KeyMethods } from '../../admin/keys.ts'
-import { playgroundMethod } from '../../admin/playground.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { PlaygroundMethod } from '../../admin/playground.ts'
 import { ifMatchOf, pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
 
-type Needs = { readonly guard: Guard; readonly keys: KeyMethods; readonly clock: Pick<Clock, 'now'> }
+type Needs = { readonly guard: Guard; readonly keys: KeyMethods; readonly playgroundKey: PlaygroundMethod }
 
 export function keyEndpoints(app: FastifyInstance, needs: Needs): void {
   const { keys } = needs
-  const createForPlayground = playgroundMethod(needs)
-  serve(app, ADMIN.createPlaygroundKey, ({ body, actor }) => createForPlayground(body, actor), needs)
+  serve(app, ADMIN.createPlaygroundKey, ({ body, actor }) => needs.playgroundKey(body, actor), needs)
   serve(app, ADMIN.createKey, ({ body, actor }) => keys.create(body, actor), needs)
   serve(
     app,

@@ -30,6 +30,13 @@ export type Keys = {
   create(input: NewKey, actor: Actor): Promise<KeyWithSecrets | 'no_account'>
   // By a customer: decided with the account's row locked, so that racing calls never create more keys than allowed.
   createWithin(rule: NewKeyRule, input: NewKey, actor: Actor): Promise<KeyWithSecrets | NewKeyFault>
+  // Revokes the oldest valid keys of the same name and tag, so that with the new one there are at most `max`. However many calls
+  // of an operator race.
+  createReplacing(
+    others: KeysOfTag,
+    input: ExpiringKey,
+    actor: Actor,
+  ): Promise<{ readonly key: KeyWithSecrets; readonly revoked: readonly string[] } | 'no_account'>
   get(id: string): Promise<KeyWithSecrets | undefined>
   list(filter: KeyFilter): Promise<Paged<KeyWithSecrets>>
   // With an outdated version: `changed`.
@@ -39,11 +46,13 @@ export type Keys = {
     actor: Actor,
     basedOn?: number,
   ): Promise<KeyWithSecrets | 'revoked' | 'changed' | undefined>
+  // Beyond `perDayMax` secrets of the key within a day: `too_many_today`.
   rotate(
     id: string,
     next: NewSecret,
     actor: Actor,
-  ): Promise<KeyWithSecrets | 'not_active' | 'too_many_secrets' | undefined>
+    perDayMax?: number,
+  ): Promise<KeyWithSecrets | 'not_active' | 'too_many_secrets' | 'too_many_today' | undefined>
   endGrace(id: string, last4: string | undefined, actor: Actor): Promise<KeyWithSecrets | undefined>
   // `abortStreams` is sent to every node.
   revoke(id: string, actor: Actor, abortStreams?: boolean): Promise<KeyWithSecrets | undefined>
@@ -61,6 +70,8 @@ export type NewKey = Omit<KeyControls, OptionalControl> &
     readonly accountId: string
     readonly secret: NewSecret
   }
+export type ExpiringKey = NewKey & { readonly expiresAt: number }
+export type KeysOfTag = { readonly tag: TagPair; readonly max: number }
 // The version of the account whose limits were applied, and the highest number of its active keys.
 export type NewKeyRule = { readonly accountVersion: number; readonly activeMax: number }
 // `changed`: the account has another version now.
@@ -152,6 +163,8 @@ export type LedgerFilter = Page & {
   readonly kind?: LedgerKind | undefined
   readonly from?: number | undefined
   readonly to?: number | undefined
+  // The balance before the entry `after`, if known from the page that ends with it: nothing older is added up then.
+  readonly balanceBefore?: Nano | undefined
 }
 
 export type UsageReports = {
@@ -310,6 +323,8 @@ export type Sessions = {
   touch(id: string): Promise<number>
   list(page: Page): Promise<Paged<Session>>
   end(id: string, actor: Actor): Promise<boolean>
+  // Removes those that have ended, so that a clock that jumps back revives none.
+  markEnds(): Promise<void>
 }
 
 export type NewSession = {

@@ -1,12 +1,12 @@
 // The events of keys for webhooks, raised in the transactions that change keys.
-import type { KeyWithSecrets } from '../../domain/key.ts'
+import { DAY_MS, type KeyWithSecrets, keyLabel } from '../../domain/key.ts'
 import { isoTime, isoTimeOrNull } from '../../domain/wire-time.ts'
 import type { Actor } from '../contract/operator.ts'
 import { readKeyById } from './key-rows.ts'
 import { emit } from './outbox.ts'
 import { int, type Tx, text } from './sql.ts'
 
-const EXPIRING_MS = 7 * 86_400_000
+const EXPIRING_MS = 7 * DAY_MS
 const ANNOUNCED_MAX = 200
 
 export async function emitCreated(tx: Tx, key: KeyWithSecrets, { name: actor }: Actor): Promise<void> {
@@ -57,5 +57,5 @@ export async function announceExpiries(tx: Tx): Promise<void> {
 }
 
 function partsOf({ id, name, prefix, last4, accountId }: KeyWithSecrets) {
-  return { key_id: id, key_name: name, key_label: `${prefix}…${last4}`, account_id: accountId }
+  return { key_id: id, key_name: name, key_label: keyLabel({ prefix, last4 }), account_id: accountId }
 }

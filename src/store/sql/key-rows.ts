@@ -5,6 +5,7 @@ import {
   type Key,
   type KeyUse,
   type KeyWithSecrets,
+  keyLabel,
   type Scope,
   type Secret,
 } from '../../domain/key.ts'
@@ -226,7 +227,7 @@ function keysBy(condition: string): string {
 function readAuthenticatedKey(row: Row): AuthenticatedKey {
   return {
     key: readKey(row),
-    label: `${text(row.prefix)}…${text(row.last4)}`,
+    label: keyLabel({ prefix: text(row.prefix), last4: text(row.last4) }),
     secret: {
       last4: text(row.last4),
       graceExpiresAt: intOrNull(row.grace_expires_at),

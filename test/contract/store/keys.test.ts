@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { NO_FILE } from '../../../src/config/file.ts'
-import { GRACE_MS, keyStatus } from '../../../src/domain/key.ts'
+import { DAY_MS, GRACE_MS, keyStatus } from '../../../src/domain/key.ts'
+import { ROOT } from '../../../src/domain/operator.ts'
 import type { NewKey } from '../../../src/store/contract/operator.ts'
 import { ENGINES, OPERATOR, openRepositories, type Repositories, runsOn } from '../../support/engines.ts'
 
@@ -62,6 +63,52 @@ for (const { engine, open } of ENGINES) {
 
     assert(typeof rotated === 'object')
     assert.equal(rotated.previous.length, 5)
+  })
+
+  test(`${engine}: with a limit per day a key gets no more secrets, however the old ones ended`, async () => {
+    await using repositories = await openWithAccount()
+    const id = await makeKey(repositories)
+    const rotate = async () => {
+      const rotated = await repositories.keys.rotate(id, newSecret(), OPERATOR, 4)
+      await repositories.keys.endGrace(id, undefined, OPERATOR)
+      return typeof rotated === 'object' ? 'rotated' : rotated
+    }
+
+    assert.deepEqual(await inTurn(5, rotate), ['rotated', 'rotated', 'rotated', 'too_many_today', 'too_many_today'])
+    assert.equal(typeof (await repositories.keys.rotate(id, newSecret(), OPERATOR)), 'object', 'an operator may')
+    repositories.clock.advance(DAY_MS)
+    assert.deepEqual(await inTurn(5, rotate), ['rotated', 'rotated', 'rotated', 'rotated', 'too_many_today'])
+  })
+
+  test(`${engine}: of racing creations for the playground, at most four keys of an operator stay valid`, async () => {
+    await using repositories = await openWithAccount()
+    const { keys, clock } = repositories
+    await repositories.operators.setRoot('hash')
+    const root = { ...OPERATOR, id: ROOT.id }
+    const create = (operator: string, more: Partial<NewKey> = {}) =>
+      keys.createReplacing(
+        { tag: ['playground', operator], max: 4 },
+        {
+          ...newKey({ name: 'Playground', tags: { playground: operator }, ...more }),
+          expiresAt: clock.now() + GRACE_MS,
+        },
+        root,
+      )
+    // As many of others as a page of a list could hold, and a customer's key of the same name.
+    for (let i = 0; i < 110; i++) await create(`other ${i}`)
+    await makeKey(repositories, { name: 'Playground' })
+    const first = await create(ROOT.id)
+
+    const made = await Promise.all(Array.from({ length: 8 }, () => create(ROOT.id)))
+
+    const valid = (await keys.list({ limit: 1000, name: 'Playground', status: 'active' })).data
+    assert.equal(valid.filter(({ tags }) => tags.playground === ROOT.id).length, 4)
+    assert.equal(valid.length, 4 + 110 + 1)
+    const revoked = made.flatMap(each => (typeof each === 'object' ? each.revoked : []))
+    assert.equal(new Set(revoked).size, 5)
+    assert.ok(typeof first === 'object' && revoked.includes(first.key.id), 'the oldest first')
+    assert.equal(await create(ROOT.id, { accountId: 'acct_nobody' }), 'no_account')
+    assert.equal((await keys.list({ limit: 9, name: 'Playground', status: 'revoked' })).data.length, 5)
   })
 
   test(`${engine}: a recorded expiry stays when the clock jumps back`, async () => {
@@ -292,6 +339,12 @@ async function countOf(
   params: readonly (string | number)[] = [],
 ): Promise<number> {
   return Number((await repositories.sql.get(statement, params))?.n)
+}
+
+async function inTurn<T>(times: number, work: () => Promise<T>): Promise<readonly T[]> {
+  const done: T[] = []
+  for (let i = 0; i < times; i++) done.push(await work())
+  return done
 }
 
 async function makeKey(repositories: Repositories, more: Partial<NewKey> = {}): Promise<string> {
