@@ -90,7 +90,8 @@ export type AccountMethods = {
   list(filter: AccountFilter): Promise<List<AccountObject>>
   update(id: string, change: AccountChange, ifMatch: string | undefined, actor: Actor): Promise<AccountObject>
   addCredits(id: string, input: CreditsInput, idempotencyKey: string | undefined, actor: Actor): Promise<LedgerObject>
-  ledger(id: string, query: LedgerQuery, page: Page): Promise<List<LedgerObject>>
+  // `last`: of the page before, which ends with it.
+  ledger(id: string, query: LedgerQuery, page: Page, last?: LedgerObject): Promise<List<LedgerObject>>
 }
 
 export type AccountNeeds = {
@@ -145,8 +146,9 @@ export function accountMethods(needs: AccountNeeds): AccountMethods {
       return ledgerObject(entry)
     },
 
-    async ledger(accountId, query, page) {
-      const entries = await accounts.ledger(accountId, { kind: query.kind, ...readRange(query), ...page })
+    async ledger(accountId, query, page, last) {
+      const filter = { kind: query.kind, ...readRange(query), ...page, balanceBefore: last && balanceBefore(last) }
+      const entries = await accounts.ledger(accountId, filter)
       if (entries === undefined) throw unknown('account')
       return listOf(entries, entry => ledgerObject(entry, entry.balance))
     },
@@ -242,6 +244,10 @@ function accountObject(account: Account): AccountObject {
     version,
     created_at: isoTime(createdAt),
   }
+}
+
+function balanceBefore({ balance, amount }: LedgerObject): Nano | undefined {
+  return balance === null ? undefined : readCredits('balance', balance) - readCredits('amount', amount)
 }
 
 function ledgerObject(entry: LedgerEntry, balance?: Nano): LedgerObject {

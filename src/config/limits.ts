@@ -191,7 +191,7 @@ const TABLE = {
   // Changes of one account on a node, and its reports that wait: a page reads several at once.
   portalChangesPerMinute: 60,
   portalReportsWaitingMax: 16,
-  // How often passed ends of keys and old secrets are stored.
+  // How often passed ends of keys, old secrets and sessions are stored.
   keyEndsEveryMs: 1 * SECOND,
   // How often there is a check for roll-ups and retention, and the pause between two steps where there is more to do.
   maintenanceEveryMs: 1 * MINUTE,

@@ -1,5 +1,4 @@
 // The customer portal: links and sessions of account holders.
-import type { AccountStatus } from './key.ts'
 
 // `usage`: requests, sums and CSV. `keys`: create, rotate and revoke. Every session sees its account and its keys.
 export const PORTAL_PERMISSIONS = ['usage', 'keys'] as const
@@ -11,7 +10,7 @@ export const RETURN_URL_MAX = 2048
 // Portal sessions last as long as those of operators, and are named differently in the audit log: by their account.
 export type PortalSession = {
   readonly id: string
-  readonly account: { readonly id: string; readonly name: string; readonly status: AccountStatus }
+  readonly account: { readonly id: string; readonly name: string }
   readonly permissions: readonly PortalPermission[]
   // Where a customer goes back to.
   readonly returnUrl: string | null

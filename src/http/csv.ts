@@ -1,6 +1,6 @@
 // Reports as CSV (RFC 4180), safe to open in a spreadsheet: many fields come from callers.
 import { Readable } from 'node:stream'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { List } from '../admin/input.ts'
 import { csvRecord } from '../lib/csv.ts'
 import type { Page } from '../store/contract/operator.ts'
@@ -9,7 +9,12 @@ const CSV_PAGE = 500
 // Beyond this the transfer is aborted visibly: a truncated file must not look complete.
 const CSV_ROWS_MAX = 5_000_000
 
-export type CsvRange = { readonly rowsMax: number; readonly after: string | undefined }
+export type CsvRange = {
+  // Undefined: all.
+  readonly limit: number | undefined
+  readonly after: string | undefined
+  readonly guard: { checkAgain(request: FastifyRequest): Promise<void> }
+}
 
 // A report: the name of its file, and the id of a row, after which the next page begins.
 export type CsvReport<Row> = {
@@ -18,15 +23,16 @@ export type CsvReport<Row> = {
   readonly idOf: (row: Row) => string
 }
 
-// Page by page. The first page is read before the headers are sent, so that a refusal is still possible.
+// Page by page. The first page is read before the headers are sent, so that a refusal is still possible. An export may take hours:
+// it is aborted when the session or token that started it ends.
 export async function sendCsv<Row extends object>(
   reply: FastifyReply,
   { name, columns, idOf }: CsvReport<Row>,
-  range: CsvRange,
+  { limit: rowsMax = Number.POSITIVE_INFINITY, after: firstAfter, guard }: CsvRange,
   read: (page: Page) => Promise<List<Row>>,
 ) {
   const readPage = (left: number, after: string | undefined) => read({ limit: Math.min(CSV_PAGE, left), after })
-  const first = await readPage(range.rowsMax, range.after)
+  const first = await readPage(rowsMax, firstAfter)
 
   async function* lines(): AsyncGenerator<string> {
     yield csvHeader(columns)
@@ -35,9 +41,10 @@ export async function sendCsv<Row extends object>(
       yield page.data.map(row => csvLine(columns, row)).join('')
       written += page.data.length
       const last: Row | undefined = page.data.at(-1)
-      if (!page.has_more || last === undefined || written >= range.rowsMax) return
+      if (!page.has_more || last === undefined || written >= rowsMax) return
       if (written >= CSV_ROWS_MAX) throw new Error(`a CSV export exceeded ${CSV_ROWS_MAX} rows`)
-      page = await readPage(range.rowsMax - written, idOf(last))
+      await guard.checkAgain(reply.request)
+      page = await readPage(rowsMax - written, idOf(last))
     }
   }
 

@@ -104,7 +104,7 @@ export function portalSessionMethods(needs: PortalSessionNeeds): PortalSessionMe
       const found = (await linkOf(tokenHash)) ?? UNKNOWN
       if (found.state !== 'open') return found
       const secret = newSecret()
-      const { session, ...entrance } = await portal.open(
+      const entrance = await portal.open(
         {
           id: `pses_${needs.newId().replaceAll('-', '')}`,
           tokenHash,
@@ -114,7 +114,7 @@ export function portalSessionMethods(needs: PortalSessionNeeds): PortalSessionMe
         },
         needs.portalSessionsPerAccountMax,
       )
-      return session === undefined ? entrance : { ...entrance, secret }
+      return entrance.state === 'open' ? { ...entrance, secret } : entrance
     },
 
     bearers: secrets => portal.bearers(secrets.map(hashOf)),

@@ -140,6 +140,7 @@ async function startSweeping(
   const needs = {
     billing: store.billing,
     keys: store.keys,
+    sessions: [store.sessions, store.portal],
     live: v1.live,
     forget: v1.authenticator.forget,
     onSwept(rows: number) {

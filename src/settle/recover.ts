@@ -1,5 +1,5 @@
 // Closes rows that will not be settled any more: those of a process that died, and our own without a live request. Also stores
-// the ends of keys and secrets as they pass.
+// the ends of keys, secrets and sessions as they pass.
 
 import type { Keys } from '../store/contract/operator.ts'
 import type { BillingStore } from '../store/contract/store.ts'
@@ -7,6 +7,7 @@ import type { BillingStore } from '../store/contract/store.ts'
 export type SweepNeeds = {
   readonly billing: Pick<BillingStore, 'sweep'>
   readonly keys: Pick<Keys, 'markEnds'>
+  readonly sessions: readonly { markEnds(): Promise<void> }[]
   readonly live: Iterable<string>
   readonly forget: (keyId: string) => void
   readonly onSwept: (rows: number) => void
@@ -19,7 +20,7 @@ export async function sweepOnce(needs: SweepNeeds): Promise<void> {
   if (rows > 0) needs.onSwept(rows)
 }
 
-// Ends of grace periods and keys are stored as they pass, so that a clock that jumps back revives nothing.
+// Ends of grace periods, keys and sessions are stored as they pass, so that a clock that jumps back revives nothing.
 export function keepSweeping(
   needs: SweepNeeds,
   every: { readonly sweepEveryMs: number; readonly keyEndsEveryMs: number },
@@ -29,6 +30,7 @@ export function keepSweeping(
     every.keyEndsEveryMs,
     async () => {
       for (const keyId of await needs.keys.markEnds()) needs.forget(keyId)
+      for (const each of needs.sessions) await each.markEnds()
     },
     needs.onError,
   )

@@ -45,9 +45,15 @@ export function accountEndpoints(
     ({ params, query, request, reply }) => {
       reply.header('vary', 'Accept')
       const { limit, after, format, ...filter } = query
-      const read = (page: Page) => accounts.ledger(params.id ?? '', filter, page)
-      if (!isCsv(format, request.headers.accept)) return read(pageOf(query))
-      return sendCsv(reply, LEDGER_CSV, { rowsMax: limit ?? Number.POSITIVE_INFINITY, after }, read)
+      const id = params.id ?? ''
+      if (!isCsv(format, request.headers.accept)) return accounts.ledger(id, filter, pageOf(query))
+      let last: LedgerObject | undefined
+      const read = async (page: Page) => {
+        const list = await accounts.ledger(id, filter, page, last)
+        last = list.data.at(-1)
+        return list
+      }
+      return sendCsv(reply, LEDGER_CSV, { limit, after, guard: needs.guard }, read)
     },
     needs,
   )

@@ -4,7 +4,6 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fastifyCookie, { type CookieSerializeOptions } from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isCsrfToken } from '../../admin/sessions.ts'
 import { type Operator, SESSION_MS, type Session } from '../../domain/operator.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { batcher } from '../../lib/batcher.ts'
@@ -12,6 +11,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { addressBlock, parseAddress } from '../../lib/ip-address.ts'
 import { lru } from '../../lib/lru.ts'
 import type { Actor } from '../../store/contract/operator.ts'
+import { checkCsrf, noteUse, readsOnly } from '../session-use.ts'
 import type { Endpoint } from './endpoint-table.ts'
 
 export type Who = {
@@ -26,6 +26,8 @@ export type Guard = {
   check(request: FastifyRequest): Promise<void>
   // For a token in a body: throws the refusal unless it is valid.
   checkToken(token: string, request: FastifyRequest): Promise<void>
+  // During a long answer: throws once the token or session is no longer valid.
+  checkAgain(request: FastifyRequest): Promise<void>
   whoOf(request: FastifyRequest): Who
   // For pages that are open to everyone and show operators more. Without credentials nothing is looked up; a caller
   // that is not recognised, also because the store is unavailable, is not an operator.
@@ -44,8 +46,6 @@ export type GuardNeeds = {
 }
 
 const LOOKED_UP_AT_ONCE_MAX = 100
-// A use is stored at most this often; a session may end that much before its full idle time.
-const SESSION_USE_NOTED_EVERY_MS = 30_000
 
 export function adminGuard(needs: GuardNeeds): Guard {
   const known = new WeakMap<FastifyRequest, Who>()
@@ -68,15 +68,6 @@ export function adminGuard(needs: GuardNeeds): Guard {
     return session
   }
 
-  // Background requests of a page must not keep an unattended session alive. A read passes even while the store cannot record the
-  // use.
-  async function noteUse(session: Session, request: FastifyRequest): Promise<Session> {
-    if (request.headers['x-background'] !== undefined) return session
-    if (session.usedAt > needs.clock.now() - SESSION_USE_NOTED_EVERY_MS) return session
-    const touched = needs.touchSession(session.id)
-    return { ...session, usedAt: await (readsOnly(request) ? touched.catch(() => session.usedAt) : touched) }
-  }
-
   async function find(request: FastifyRequest): Promise<Who> {
     const given = request.raw.headersDistinct.authorization ?? []
     if (given.length > 1) throw new Refusal('duplicate_authorization')
@@ -87,7 +78,7 @@ export function adminGuard(needs: GuardNeeds): Guard {
     }
     const secret = sessionSecretOf(request)
     if (secret === undefined) throw noToken()
-    const session = await noteUse(await bySession(secret), request)
+    const session = await noteUse(await bySession(secret), request, { clock: needs.clock, touch: needs.touchSession })
     const { id, name, role } = session.operator
     return { actor: { id, name, address }, role, session: { session, secret } }
   }
@@ -104,6 +95,10 @@ export function adminGuard(needs: GuardNeeds): Guard {
 
     async checkToken(token, request) {
       await byToken(token, needs.addressOf(request))
+    },
+
+    async checkAgain(request) {
+      await find(request)
     },
 
     async isOperator(request) {
@@ -124,15 +119,6 @@ export function adminGuard(needs: GuardNeeds): Guard {
 
 export function accessOf(request: FastifyRequest): Endpoint['access'] {
   return (request.routeOptions.config as { readonly access?: Endpoint['access'] } | undefined)?.access
-}
-
-function readsOnly({ method }: FastifyRequest): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
-function checkCsrf({ headers }: FastifyRequest, secret: string): void {
-  const given = headers['x-csrf-token']
-  if (typeof given !== 'string' || !isCsrfToken(given, secret)) throw new Refusal('csrf_failed')
 }
 
 // Wrong tokens: each is answered after the same time, whatever was wrong with it, and counted by address. A valid token never has

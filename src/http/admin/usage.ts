@@ -19,7 +19,7 @@ export function usageEndpoints(
       reply.header('vary', 'Accept')
       const { limit, after, format, ...filter } = query
       if (!isCsv(format, request.headers.accept)) return reports.usage(filter, pageOf(query))
-      const range = { rowsMax: limit ?? Number.POSITIVE_INFINITY, after }
+      const range = { limit, after, guard: needs.guard }
       return sendCsv(reply, usageCsv(COLUMNS), range, page => reports.usage(filter, page))
     },
     needs,

@@ -1,8 +1,7 @@
-// Authenticates calls of the customer portal: a session cookie and, for a change, its CSRF token; then the permission of the endpoint. The
-// cookie has a name and a path of its own, and its secret is looked up among portal sessions only.
+// Authenticates calls of the customer portal: a session cookie and, for a change, its CSRF token; then the permission of the
+// endpoint. The cookie has a name and a path of its own, and its secret is looked up among portal sessions only.
 import type { CookieSerializeOptions } from '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isCsrfToken } from '../../admin/sessions.ts'
 import { SESSION_MS } from '../../domain/operator.ts'
 import { type PortalPermission, type PortalSession, portalActorName } from '../../domain/portal.ts'
 import { Refusal } from '../../domain/refusal.ts'
@@ -12,12 +11,15 @@ import { lru } from '../../lib/lru.ts'
 import { type Bucket, fullBucket, take, waitSeconds } from '../../lib/token-bucket.ts'
 import type { PortalSessionMethods } from '../../portal/sessions.ts'
 import type { Actor } from '../../store/contract/operator.ts'
+import { checkCsrf, noteUse, readsOnly } from '../session-use.ts'
 
 export type PortalCaller = { readonly actor: Actor; readonly session: PortalSession; readonly secret: string }
 
 export type PortalGuard = {
   // Throws the refusal, or stores the session on the request.
   check(request: FastifyRequest): Promise<void>
+  // During a long answer: throws once the session is no longer valid.
+  checkAgain(request: FastifyRequest): Promise<void>
   whoOf(request: FastifyRequest): PortalCaller
 }
 
@@ -29,8 +31,6 @@ export type PortalGuardNeeds = {
 }
 
 const LOOKED_UP_AT_ONCE_MAX = 100
-// A use is stored at most this often; a session may end that much before its full idle time.
-const SESSION_USE_NOTED_EVERY_MS = 30_000
 const ACCOUNTS_MAX = 10_000
 
 export function portalGuard(needs: PortalGuardNeeds): PortalGuard {
@@ -53,14 +53,6 @@ export function portalGuard(needs: PortalGuardNeeds): PortalGuard {
     return session
   }
 
-  // A read passes even while the store cannot record the use.
-  async function noteUse(session: PortalSession, request: FastifyRequest): Promise<void> {
-    if (request.headers['x-background'] !== undefined) return
-    if (session.usedAt > needs.clock.now() - SESSION_USE_NOTED_EVERY_MS) return
-    const touched = needs.sessions.touch(session.id)
-    await (readsOnly(request) ? touched.catch(() => 0) : touched)
-  }
-
   function countChange(accountId: string): void {
     const now = needs.clock.monotonic()
     const limit = needs.portalChangesPerMinute
@@ -76,19 +68,26 @@ export function portalGuard(needs: PortalGuardNeeds): PortalGuard {
   return {
     async check(request) {
       const secret = portalSecretOf(request)
-      const session = await sessionOf(secret)
-      if (!readsOnly(request)) {
-        checkCsrf(request, secret ?? '')
-        countChange(session.account.id)
-      }
+      const found = await sessionOf(secret)
+      const isChange = !readsOnly(request)
+      if (isChange) checkCsrf(request, secret ?? '')
       const { permission } = request.routeOptions.config as { readonly permission?: PortalPermission }
-      if (permission !== undefined && !session.permissions.includes(permission)) {
+      if (permission !== undefined && !found.permissions.includes(permission)) {
         throw new Refusal('permission_missing', { metadata: { permission } })
       }
-      await noteUse(session, request)
+      // The change that needs no permission is to sign out, which is always possible.
+      if (isChange && permission !== undefined) countChange(found.account.id)
+      const session = await noteUse(found, request, { clock: needs.clock, touch: needs.sessions.touch })
       const { id, account } = session
       const actor = { id, name: portalActorName(account.id), address: needs.addressOf(request) }
       known.set(request, { actor, session, secret: secret ?? '' })
+    },
+
+    async checkAgain(request) {
+      await noteUse(await sessionOf(portalSecretOf(request)), request, {
+        clock: needs.clock,
+        touch: needs.sessions.touch,
+      })
     },
 
     whoOf(request) {
@@ -97,15 +96,6 @@ export function portalGuard(needs: PortalGuardNeeds): PortalGuard {
       return who
     },
   }
-}
-
-function readsOnly({ method }: FastifyRequest): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
-function checkCsrf({ headers }: FastifyRequest, secret: string): void {
-  const given = headers['x-csrf-token']
-  if (typeof given !== 'string' || !isCsrfToken(given, secret)) throw new Refusal('csrf_failed')
 }
 
 const NAME = 'turnpike_portal'

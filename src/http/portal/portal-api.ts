@@ -9,7 +9,7 @@ import { type Endpoint, PORTAL_PREFIX } from '../admin/endpoint-table.ts'
 import { accessOf } from '../admin/guard.ts'
 import { csvHeader, csvHeaders, csvLine, isCsv, sendCsv, usageCsv } from '../csv.ts'
 import { jsonApi } from '../json-api.ts'
-import { clearPortalCookie, type PortalGuardNeeds, portalGuard } from './guard.ts'
+import { clearPortalCookie, type PortalGuard, type PortalGuardNeeds, portalGuard } from './guard.ts'
 import { PORTAL, PORTAL_ENDPOINTS } from './schemas.ts'
 
 export type PortalNeeds = PortalGuardNeeds & {
@@ -60,7 +60,7 @@ export function portalApi(app: FastifyInstance, needs: PortalNeeds): void {
       },
       { guard },
     )
-    scopedEndpoints((endpoint, handle) =>
+    scopedEndpoints(guard, (endpoint, handle) =>
       serve(
         inside,
         endpoint,
@@ -76,7 +76,7 @@ type ServeScoped = <E extends Endpoint>(
   handle: (ask: Ask<E>, scope: AccountScope) => Promise<unknown>,
 ) => void
 
-function scopedEndpoints(on: ServeScoped): void {
+function scopedEndpoints(guard: PortalGuard, on: ServeScoped): void {
   on(PORTAL.getAccount, (_ask, scope) => scope.account())
   on(PORTAL.listKeys, ({ query: { limit, after, q, status } }, scope) => {
     const search = q === undefined ? {} : { q: q.toWellFormed() }
@@ -92,8 +92,7 @@ function scopedEndpoints(on: ServeScoped): void {
   on(PORTAL.listUsage, async ({ query: { limit, after, format, ...filter }, request, reply }, scope) => {
     reply.header('vary', 'Accept')
     if (!isCsv(format, request.headers.accept)) return scope.usage(filter, pageOf({ limit, after }))
-    const range = { rowsMax: limit ?? Number.POSITIVE_INFINITY, after }
-    return sendCsv(reply, usageCsv(USAGE_CSV), range, page => scope.usage(filter, page))
+    return sendCsv(reply, usageCsv(USAGE_CSV), { limit, after, guard }, page => scope.usage(filter, page))
   })
   on(PORTAL.summariseUsage, async ({ query: { group_by, format, ...filter }, request, reply }, scope) => {
     reply.header('vary', 'Accept')

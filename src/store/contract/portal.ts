@@ -8,8 +8,9 @@ export type Portal = {
   createLink(input: NewPortalLink, max: number, actor: Actor): Promise<number | 'suspended' | undefined>
   // In order: whether each link would open a session. Uses nothing.
   findLinks(tokenHashes: readonly string[]): Promise<readonly PortalEntrance[]>
-  // Of any number of calls with one token, on any node, one opens a session. Beyond `max` sessions of an account the oldest end.
-  open(input: NewPortalSession, max: number): Promise<PortalEntrance & { readonly session?: PortalSession }>
+  // Of any number of calls with one token, on any node, one opens a session and returns `open`. Beyond `max` sessions of an account
+  // those that have ended are removed, then the oldest.
+  open(input: NewPortalSession, max: number): Promise<PortalEntrance>
   // In order; undefined: unknown. `ended`: also idle for too long.
   bearers(secretHashes: readonly string[]): Promise<readonly (PortalBearer | undefined)[]>
   // A person used it just now. Returns when that was.
@@ -17,6 +18,8 @@ export type Portal = {
   // The open sessions of an account; undefined if there is none with this id.
   list(accountId: string, page: Page): Promise<Paged<PortalSession> | undefined>
   end(accountId: string, id: string, actor: Actor): Promise<boolean>
+  // Stores the ends of links and sessions that have passed, so that a clock that jumps back revives nothing.
+  markEnds(): Promise<void>
 }
 
 export type NewPortalLink = {

@@ -1,5 +1,6 @@
 // Links and sessions of the customer portal in SQL. The account's row is locked before a session is opened, so that an account that
 // is suspended meanwhile keeps none.
+import { DAY_MS } from '../../domain/key.ts'
 import { SESSION_IDLE_MS, SESSION_MS } from '../../domain/operator.ts'
 import { type PortalPermission, type PortalSession, portalActorName } from '../../domain/portal.ts'
 import type { Actor } from '../contract/operator.ts'
@@ -8,10 +9,10 @@ import { conditions } from './conditions.ts'
 import { appendEvent } from './events.ts'
 import { int, intOrNull, numbered, page, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
 
-const SESSION = `s.id, s.account_id, s.permissions, s.return_url, s.address, s.created_at, s.used_at, s.expires_at, s.ended_at,
-  a.name AS account_name, a.status AS account_status`
+const SESSION = `s.id, s.account_id, s.permissions, s.return_url, s.address, s.created_at, s.used_at, s.expires_at,
+  a.name AS account_name`
 const JOINED = 'portal_session s JOIN account a ON a.id = s.account_id'
-const LINK_KEPT_MS = 86_400_000
+const LINK_KEPT_MS = DAY_MS
 // Per call, so that a backlog never makes one long transaction.
 const TIDIED_MAX = 100
 
@@ -24,7 +25,7 @@ export function sqlPortal(sql: Sql): Portal {
     async bearers(secretHashes) {
       const now = sql.now()
       const rows = await sql.all(
-        `SELECT s.secret_hash, ${SESSION} FROM ${JOINED} WHERE s.secret_hash IN (${numbered(secretHashes)})`,
+        `SELECT s.secret_hash, s.ended_at, a.status AS account_status, ${SESSION} FROM ${JOINED} WHERE s.secret_hash IN (${numbered(secretHashes)})`,
         secretHashes,
       )
       const found = new Map(
@@ -60,10 +61,34 @@ export function sqlPortal(sql: Sql): Portal {
           'UPDATE portal_session SET ended_at = $1 WHERE id = $2 AND account_id = $3 AND ended_at IS NULL',
           [tx.now(), id, accountId],
         )
-        if (ended > 0) await appendEvent(tx, actor, 'portal_session.end', accountId, { session: id })
+        if (ended > 0) await recordEnd(tx, actor, accountId, id)
         return ended > 0
       }),
+
+    async markEnds() {
+      const now = sql.now()
+      for (const [statement, ended] of [
+        [LINKS_PASSED, now],
+        [SESSIONS_PASSED, now],
+        [SESSIONS_IDLE, now - SESSION_IDLE_MS],
+      ] as const) {
+        await sql.run(statement, [ended])
+      }
+    },
   }
+}
+
+// A link is used before it expires, so one that is used at its end or later has expired without a use.
+const LINKS_PASSED = `UPDATE portal_link SET used_at = expires_at WHERE used_at IS NULL AND token_hash IN (
+  SELECT token_hash FROM portal_link WHERE used_at IS NULL AND expires_at <= $1 ORDER BY expires_at LIMIT ${TIDIED_MAX})`
+const passedSessions = (column: 'expires_at' | 'used_at') =>
+  `UPDATE portal_session SET ended_at = expires_at WHERE ended_at IS NULL AND id IN (
+     SELECT id FROM portal_session WHERE ended_at IS NULL AND ${column} <= $1 ORDER BY ${column} LIMIT ${TIDIED_MAX})`
+const SESSIONS_PASSED = passedSessions('expires_at')
+const SESSIONS_IDLE = passedSessions('used_at')
+
+function recordEnd(tx: Tx, actor: Actor, accountId: string, session: string): Promise<void> {
+  return appendEvent(tx, actor, 'portal_session.end', accountId, { session })
 }
 
 // Every session of an account, and its links, when it is suspended. Part of that transaction.
@@ -72,10 +97,10 @@ export async function endPortalSessions(tx: Tx, accountId: string): Promise<void
     tx.now(),
     accountId,
   ])
-  await tx.run('UPDATE portal_link SET expires_at = $1 WHERE account_id = $2 AND used_at IS NULL AND expires_at > $1', [
-    tx.now(),
-    accountId,
-  ])
+  await tx.run(
+    `UPDATE portal_link SET expires_at = $1, used_at = $1 WHERE account_id = $2 AND used_at IS NULL AND expires_at > $1`,
+    [tx.now(), accountId],
+  )
 }
 
 async function createLink(tx: Tx, input: NewPortalLink, max: number, actor: Actor) {
@@ -118,12 +143,13 @@ async function findLinks(sql: Pick<Sql, 'all' | 'now'>, tokenHashes: readonly st
 }
 
 function entranceOf(row: Row, now: number): PortalEntrance['state'] {
-  if (row.used_at !== null) return 'used'
+  const usedAt = intOrNull(row.used_at)
+  if (usedAt !== null && usedAt < int(row.expires_at)) return 'used'
   if (row.status === 'suspended') return 'suspended'
-  return int(row.expires_at) <= now ? 'expired' : 'open'
+  return usedAt !== null || int(row.expires_at) <= now ? 'expired' : 'open'
 }
 
-async function open(tx: Tx, input: NewPortalSession, max: number) {
+async function open(tx: Tx, input: NewPortalSession, max: number): Promise<PortalEntrance> {
   const { id, tokenHash, secretHash, address, replaces } = input
   const link = await tx.get('SELECT account_id FROM portal_link WHERE token_hash = $1', [tokenHash])
   if (link === undefined) return UNKNOWN
@@ -138,27 +164,37 @@ async function open(tx: Tx, input: NewPortalSession, max: number) {
      RETURNING permissions`,
     [now, tokenHash],
   )
-  if (used === undefined) return { ...entrance, state: 'used' } as const
+  if (used === undefined) return { ...entrance, state: 'used' }
 
   await tidy(tx)
-  if (replaces !== undefined) {
-    await tx.run('UPDATE portal_session SET ended_at = $1 WHERE secret_hash = $2 AND ended_at IS NULL', [now, replaces])
-  }
+  if (replaces !== undefined) await endReplaced(tx, replaces, address)
   await tx.run(
     `INSERT INTO portal_session (id, account_id, secret_hash, permissions, return_url, address, created_at, used_at, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)`,
     [id, accountId, secretHash, text(used.permissions), entrance.returnUrl, address, now, now + SESSION_MS],
   )
+  // Ended ones are kept to name the way back, as long as there is space next to the open ones.
   await tx.run(
     `DELETE FROM portal_session WHERE account_id = $1 AND id NOT IN (
-       SELECT id FROM portal_session WHERE account_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2)`,
-    [accountId, max],
+       SELECT id FROM portal_session WHERE account_id = $1
+       ORDER BY CASE WHEN ended_at IS NULL AND expires_at > $3 AND used_at > $4 THEN 0 ELSE 1 END, created_at DESC, id DESC
+       LIMIT $2)`,
+    [accountId, max, now, now - SESSION_IDLE_MS],
   )
-  await appendEvent(tx, { id, name: portalActorName(accountId), address }, 'portal_session.create', accountId, {
-    session: id,
-  })
-  const row = await tx.get(`SELECT ${SESSION} FROM ${JOINED} WHERE s.id = $1`, [id])
-  return { ...entrance, session: readSession(row!) } as const
+  const actor = { id, name: portalActorName(accountId), address }
+  await appendEvent(tx, actor, 'portal_session.create', accountId, { session: id })
+  return entrance
+}
+
+// The browser's previous session, perhaps of another account.
+async function endReplaced(tx: Tx, secretHash: string, address: string): Promise<void> {
+  const ended = await tx.get(
+    'UPDATE portal_session SET ended_at = $1 WHERE secret_hash = $2 AND ended_at IS NULL RETURNING id, account_id',
+    [tx.now(), secretHash],
+  )
+  if (ended === undefined) return
+  const [id, accountId] = [text(ended.id), text(ended.account_id)]
+  await recordEnd(tx, { id, name: portalActorName(accountId), address }, accountId, id)
 }
 
 // The account's status; undefined if there is none. Its row is locked for the rest of the transaction.
@@ -190,11 +226,7 @@ function stateOf(row: Row, now: number): 'open' | 'ended' | 'suspended' {
 function readSession(row: Row): PortalSession {
   return {
     id: text(row.id),
-    account: {
-      id: text(row.account_id),
-      name: text(row.account_name),
-      status: row.account_status === 'suspended' ? 'suspended' : 'active',
-    },
+    account: { id: text(row.account_id), name: text(row.account_name) },
     permissions: JSON.parse(text(row.permissions)) as readonly PortalPermission[],
     returnUrl: textOrNull(row.return_url),
     address: text(row.address),

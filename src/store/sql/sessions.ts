@@ -42,6 +42,7 @@ export function sqlSessions(sql: Sql): Sessions {
     },
 
     end: (id, actor) => sql.transaction(tx => end(tx, 'id', id, actor)),
+    markEnds: () => dropPassed(sql),
   }
 }
 
@@ -59,7 +60,7 @@ async function open(tx: Tx, input: NewSession, max: number): Promise<Session | u
   const actor = { id: operator.id, name: operator.name, address }
   const now = tx.now()
 
-  await tx.run('DELETE FROM session WHERE expires_at <= $1 OR used_at <= $2', [now, now - SESSION_IDLE_MS])
+  await dropPassed(tx)
   if (replaces !== undefined) await end(tx, 'secret_hash', replaces, actor)
   await tx.run(
     `INSERT INTO session (id, operator_id, secret_hash, address, created_at, used_at, expires_at)
@@ -73,6 +74,12 @@ async function open(tx: Tx, input: NewSession, max: number): Promise<Session | u
   )
   await appendEvent(tx, actor, 'session.create', id, { operator: operator.id })
   return { id, operator, address, createdAt: now, usedAt: now, expiresAt: now + SESSION_MS }
+}
+
+async function dropPassed(tx: Pick<Tx, 'run' | 'now'>): Promise<void> {
+  const now = tx.now()
+  await tx.run('DELETE FROM session WHERE expires_at <= $1', [now])
+  await tx.run('DELETE FROM session WHERE used_at <= $1', [now - SESSION_IDLE_MS])
 }
 
 async function end(tx: Tx, column: 'id' | 'secret_hash', value: string, actor: Actor): Promise<boolean> {

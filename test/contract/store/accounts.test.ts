@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import { NANO_MAX } from '../../../src/domain/credits.ts'
 import { DAY_MS } from '../../../src/domain/key.ts'
 import { bookCost, takeHold } from '../../../src/store/billing/balances.ts'
-import type { AccountFilter, LedgerFilter, NewCredits } from '../../../src/store/contract/operator.ts'
-import { idAt } from '../../../src/store/sql/time-order.ts'
+import type { AccountFilter, LedgerFilter, LedgerLine, NewCredits } from '../../../src/store/contract/operator.ts'
+import { idAt, timeOfId } from '../../../src/store/sql/time-order.ts'
 import { ENGINES, OPERATOR, openRepositories, type Repositories, runsOn } from '../../support/engines.ts'
 import { addRow } from '../../support/usage-rows.ts'
 
@@ -77,6 +77,37 @@ for (const { engine, open } of ENGINES) {
       hasMore = page.hasMore
     }
     assert.deepEqual(paged, whole)
+  })
+
+  test(`${engine}: with the balance of the page before, a page adds up nothing older, and has the same balances`, async () => {
+    await using repositories = await openWithAccount()
+    const { accounts, sql } = repositories
+    const start = Math.floor(sql.now() / DAY_MS) * DAY_MS - 2000 * DAY_MS
+    for (const [day, amount] of [5, 6, 7, 950, 1200, 1990, 1999].entries()) {
+      const at = start + amount * DAY_MS
+      await accounts.addCredits(credits(BigInt(amount), { id: idAt(at) }), OPERATOR)
+      await addRow(repositories, at + 1000, { cost: BigInt(day + 1) })
+    }
+    const linesOf = (lines: readonly LedgerLine[] = []) => lines.map(({ id, balance }) => `${id} = ${balance}`)
+
+    for (const kind of [undefined, 'topup', 'charge'] as const) {
+      const whole = (await accounts.ledger(ACCOUNT, { limit: 100, kind }))?.data ?? []
+      for (const limit of [1, 3]) {
+        const paged: LedgerLine[] = []
+        for (let hasMore = true; hasMore; ) {
+          const last = paged.at(-1)
+          const known = last && { after: last.id, balanceBefore: last.balance - last.amount }
+          const page = (await accounts.ledger(ACCOUNT, { limit, kind, ...known }))!
+          paged.push(...page.data)
+          hasMore = page.hasMore
+        }
+        assert.deepEqual(linesOf(paged), linesOf(whole), `${kind} ${limit}`)
+      }
+      assert.equal(whole.length, kind === undefined ? 14 : 7)
+    }
+    const [first] = (await accounts.ledger(ACCOUNT, { limit: 1 }))?.data ?? []
+    const [next] = (await accounts.ledger(ACCOUNT, { limit: 1, after: first?.id, balanceBefore: 77n }))?.data ?? []
+    assert.equal(next?.balance, 77n)
   })
 
   test(`${engine}: accounts are found by contact and by the id of another system`, async () => {
@@ -275,8 +306,8 @@ async function charge(repositories: Repositories, hold: bigint, cost: bigint): P
   ])
   await repositories.sql.run(
     `INSERT INTO usage (request_id, account_id, key_id, secret_last4, endpoint, stream, state, cost, created_at, client_ip)
-     VALUES ($1, $2, 'key_a', 'aaaa', 'chat.completions', 0, 'settled', $3, 0, '::1')`,
-    [id, ACCOUNT, cost],
+     VALUES ($1, $2, 'key_a', 'aaaa', 'chat.completions', 0, 'settled', $3, $4, '::1')`,
+    [id, ACCOUNT, cost, timeOfId(id) ?? 0],
   )
 }
 

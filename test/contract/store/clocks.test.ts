@@ -73,6 +73,40 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await statusOf('key_later'), 'expired', 'it is trusted within a day')
   })
 
+  test(`${engine}: links and sessions whose end has passed stay ended when the clock is set back`, async () => {
+    const clock = manualClock()
+    await using repositories = await openRepositories(open, clock)
+    const { portal, sessions, operators } = repositories
+    const began = clock.now()
+    await repositories.accounts.create({ id: 'acct', name: 'test' }, OPERATOR)
+    const link = (token: string) =>
+      portal.createLink(
+        { tokenHash: token, accountId: 'acct', permissions: [], returnUrl: null, validMs: 300_000 },
+        9,
+        OPERATOR,
+      )
+    const use = (token: string) =>
+      portal.open({ id: `pses_${token}`, tokenHash: token, secretHash: token, address: '', replaces: undefined }, 9)
+    for (const token of ['used', 'unused']) await link(token)
+    await use('used')
+    await operators.setRoot('root')
+    await sessions.open({ id: 'ses', secretHash: 's', tokenHash: 'root', address: '', replaces: undefined }, 9)
+
+    clock.set(began + 2 * HOUR_MS)
+    await portal.markEnds()
+    await sessions.markEnds()
+    clock.set(began)
+
+    assert.deepEqual(
+      (await portal.findLinks(['used', 'unused'])).map(({ state }) => state),
+      ['used', 'expired'],
+    )
+    assert.equal((await use('unused')).state, 'expired')
+    assert.equal((await portal.bearers(['used']))[0]?.state, 'ended')
+    assert.deepEqual((await portal.list('acct', { limit: 9 }))?.data, [])
+    assert.deepEqual(await sessions.bearers(['s']), [undefined])
+  })
+
   test(`${engine}: a grace period set by a clock far ahead ends an hour from now`, async () => {
     const clock = manualClock()
     await using repositories = await openRepositories(open, clock)

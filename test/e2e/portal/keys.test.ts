@@ -180,6 +180,40 @@ test('a change without its CSRF token, or with that of another session, is refus
   assert.equal((await customer.call('GET', `/keys/${id}`)).body.status, 'active')
 })
 
+test('beyond sixty changes of an account in a minute a change is refused; refused ones and signing out do not count', async () => {
+  const { id, accountId } = await gateway.createKey()
+  const usageOnly = await enterPortal(gateway, accountId, { permissions: ['usage'] })
+  const [customer, other] = [await enterPortal(gateway, accountId), await enterPortal(gateway, accountId)]
+  const change = (of: typeof customer) => of.call('POST', `/keys/${id}/end-grace`, {})
+  for (let i = 0; i < 70; i++) assert.equal((await change(usageOnly)).body.error?.code, 'permission_missing')
+
+  const began = Date.now()
+  let done = 0
+  let refused = await change(customer)
+  for (; refused.status === 200; refused = await change(done % 2 === 0 ? customer : other)) done++
+
+  const refilled = Math.ceil((Date.now() - began) / 1000)
+  assert.ok(done >= 60 && done <= 60 + refilled, `${done} changes within ${refilled} s`)
+  assert.deepEqual([refused.status, refused.body.error?.code], [429, 'rate_limit_exceeded'])
+  assert.ok(Number(refused.headers['retry-after']) >= 1)
+  assert.equal((await other.call('GET', '/account')).status, 200)
+  assert.equal((await other.call('DELETE', '/session')).status, 204)
+})
+
+test('a key gets at most 24 secrets within a day from its customer', async () => {
+  const { id, accountId } = await gateway.createKey()
+  const customer = await enterPortal(gateway, accountId)
+  for (let i = 0; i < 23; i++) {
+    assert.equal((await customer.call('POST', `/keys/${id}/rotate`, {})).status, 200)
+    await customer.call('POST', `/keys/${id}/end-grace`, {})
+  }
+
+  const refused = await customer.call('POST', `/keys/${id}/rotate`, {})
+
+  assert.deepEqual([refused.status, refused.body.error?.code], [409, 'conflict'], refused.text)
+  assert.equal((await gateway.admin('POST', `/keys/${id}/rotate`, {})).status, 200)
+})
+
 test('a session does only what it was given', async () => {
   const { id, accountId } = await gateway.createKey()
   const usageOnly = await enterPortal(gateway, accountId, { permissions: ['usage'] })
