@@ -17,12 +17,13 @@ import type { ModelEntry, ModelSave } from '../store/contract/catalog.ts'
 import type { Actor } from '../store/contract/operator.ts'
 import { type CatalogNeeds, merged, thenRefresh } from './catalog-input.ts'
 import { everyEntry, refusalOf } from './catalog-models.ts'
-import { conflict, wrong } from './input.ts'
+import { conflict, missing, wrong } from './input.ts'
 
 export type RepriceOrder = {
   // Such as "10" or "-2.5".
   readonly percent: string
-  // All that operators own, if absent. With a version, only if it is still the current one.
+  // All that operators own, if absent. With a version, only if it is still the current one. Required to save: a repeated request
+  // must not change the prices twice.
   readonly models?: readonly { readonly id: string; readonly version?: number }[]
   readonly dry_run?: boolean
 }
@@ -48,10 +49,11 @@ export type RepriceMethod = (order: RepriceOrder, actor: Actor) => Promise<Repri
 export function repriceMethod(needs: CatalogNeeds): RepriceMethod {
   return async (order, actor) => {
     const factor = readPercent(order.percent)
+    const isDry = order.dry_run === true
+    if (!isDry) requireVersions(order)
     const entries = await entriesOf(order, needs)
     const changes = entries.map(entry => changeOf(entry, factor, needs))
     const saves = changes.flatMap(({ save }) => (save === undefined ? [] : [save]))
-    const isDry = order.dry_run === true
     if (!isDry && saves.length > 0) {
       const saved = await thenRefresh(needs, needs.catalog.saveModels(saves, needs.modelsMax, actor))
       if ('refused' in saved) throw refusalOf(saved)
@@ -71,6 +73,12 @@ function readPercent(text: string): Factor {
   const factor = match[1] === '-' ? ONE - size : ONE + size
   if (factor <= 0n) throw wrong('percent', 'above -100')
   return factor
+}
+
+function requireVersions({ models }: RepriceOrder): void {
+  if (models === undefined) throw missing('models')
+  const without = models.findIndex(({ version }) => version === undefined)
+  if (without !== -1) throw missing(`models.${without}.version`)
 }
 
 async function entriesOf({ models }: RepriceOrder, { catalog }: CatalogNeeds): Promise<readonly ModelEntry[]> {

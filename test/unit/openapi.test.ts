@@ -84,6 +84,25 @@ test('every endpoint is included: /v1, the admin and portal tables, operations',
   assert.deepEqual(there.toSorted(), [...posts, ...reads, ...admin, ...portal, ...others].toSorted())
 })
 
+test('the portal: refusals that a session may get, and only those; lists that are offered as CSV', () => {
+  const at = (path: string, method: 'get' | 'post' | 'delete' = 'get') =>
+    document.paths[path]?.[method]?.responses ?? {}
+  const codesAt = (path: string, status: string, method?: 'get' | 'post' | 'delete') =>
+    Object.keys((at(path, method)[status] as Response | undefined)?.content?.['application/json']?.examples ?? {})
+
+  for (const { method, path, access } of PORTAL_ENDPOINTS) {
+    if (method !== 'GET' || access === 'open') continue
+    assert.ok(codesAt(path, '403').includes('account_suspended'), path)
+  }
+  assert.ok(codesAt('/portal/v1/usage', '403').includes('permission_missing'))
+  for (const path of ['/keys', '/usage', '/usage/summary'])
+    assert.deepEqual(codesAt(`/portal/v1${path}`, '429'), ['concurrency_exceeded'])
+  assert.deepEqual(codesAt('/portal/v1/keys', '429', 'post'), ['rate_limit_exceeded'])
+  assert.equal(at('/portal/v1/session', 'delete')['429'], undefined)
+  for (const path of ['/portal/v1/usage', '/admin/v1/usage', '/admin/v1/accounts/{id}/ledger'])
+    assert.ok('text/csv' in ((at(path)['200'] as Response).content ?? {}), path)
+})
+
 test('every reference resolves', () => {
   const refs = [...text.matchAll(/"\$ref":"#\/([^"]+)"/g)].map(found => found[1] ?? '')
 

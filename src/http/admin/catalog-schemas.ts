@@ -111,7 +111,7 @@ export const HealthShape = Type.Object({
       disabled_at: nullable(Time),
       recent_requests: Count,
       recent_failures: Count,
-      recent_first_byte_ms: nullable(Type.Number({ description: 'The mean of the same requests.' })),
+      recent_first_byte_ms: nullable(Type.Number({ description: 'The mean over `recent_requests`.' })),
       success_rate: nullable(Type.Number()),
       first_byte_ms: nullable(Type.Number()),
       in_flight: Count,
@@ -269,7 +269,10 @@ export const CATALOG = {
                 {
                   id: Type.String({ minLength: 1, maxLength: 256 }),
                   version: Type.Optional(
-                    Type.Integer({ minimum: 1, description: 'Fails if it is not the current one.' }),
+                    Type.Integer({
+                      minimum: 1,
+                      description: 'Required without `dry_run`. Fails if it is not the current one.',
+                    }),
                   ),
                 },
                 strict,

@@ -106,7 +106,7 @@ export function bodyOf(name: string, body: TObject): NonNullable<Operation['requ
 }
 
 export function answerOf(name: string, { method, statuses, response }: Endpoint): Operation['responses'][string] {
-  const csv: Record<string, Media> = ['listUsage', 'summariseUsage'].includes(name)
+  const csv: Record<string, Media> = ['listUsage', 'summariseUsage', 'listLedger'].includes(name)
     ? { 'text/csv': { schema: { type: 'string' } } }
     : {}
   const description = method === 'GET' ? 'Success.' : statuses[0] === 201 ? 'Created.' : 'Done.'
@@ -200,7 +200,8 @@ const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {
     'Prices are in US dollars per token and are converted to credits with the configured markup and exchange rate.',
   repriceModels:
     'Scales what was entered and what clients pay, each rounded up to a trillionth, all models or none; each has an audit ' +
-    'event. With `dry_run`, returns the changes without saving them; send their versions to save exactly these.',
+    'event. With `dry_run`, returns the changes without saving them. To save them, send `models` with the versions that it ' +
+    'returned: exactly these are saved, and a repeated request is a 409.',
   importModels: 'With `dry_run`, returns the changes without saving them.',
   listModels: 'Includes active and inactive models of the configuration file and of operators.',
   getModel: 'Includes the entered prices and the prices in credits that clients pay.',

@@ -28,17 +28,21 @@ function operation(name: string, endpoint: Endpoint): Operation {
     ...(body === undefined ? {} : { requestBody: bodyOf(name, body) }),
     responses: {
       [String(endpoint.statuses[0] ?? 200)]: answerOf(name, endpoint),
-      ...plainErrors(codesOf(endpoint), HEADERS),
+      ...plainErrors(codesOf(name, endpoint), HEADERS),
     },
   }
 }
 
-function codesOf({ method, statuses, query, body, permission }: Endpoint): RefusalCode[] {
+// Lists and reports have a query, and changes of keys need a permission: both are limited.
+function codesOf(name: string, { method, statuses, query, body, permission }: Endpoint): RefusalCode[] {
   const candidates: readonly RefusalCode[] = [
     'portal_session_required',
     'account_suspended',
-    ...(method === 'GET' ? [] : (['csrf_failed', 'rate_limit_exceeded'] as const)),
+    ...(method === 'GET' ? [] : (['csrf_failed'] as const)),
+    ...(method === 'GET' || permission === undefined ? [] : (['rate_limit_exceeded'] as const)),
+    ...(query === undefined ? [] : (['concurrency_exceeded'] as const)),
     ...(permission === undefined ? [] : (['permission_missing'] as const)),
+    ...(name === 'rotateKey' ? (['too_many_secrets'] as const) : []),
     ...(query === undefined && body === undefined ? [] : OF_INPUT),
     ...(body === undefined ? [] : OF_BODY),
     'not_found',
@@ -58,7 +62,8 @@ const PORTAL_ABOUT: Readonly<Record<keyof typeof PORTAL, string>> = {
   createKey:
     'Within `portal_key_limits` of the account. Omitted fields take the default or the limit, whichever is lower.',
   getKey: 'Includes limits, spend, and old secrets in their grace period.',
-  rotateKey: 'The old secret keeps working for its grace period of 60 minutes.',
+  rotateKey:
+    'The old secret keeps working for its grace period of 60 minutes. A key gets at most 24 secrets within a day.',
   endGrace: 'Ends all old secrets, or the one that ends in `last4`. Idempotent.',
   revokeKey: 'Invalidates all secrets on every node. Running streams finish unless `abort_streams` is true.',
   listUsage: 'One row per request with a key of the account. Only chat requests unless `endpoint` is set.',

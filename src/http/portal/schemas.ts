@@ -1,5 +1,5 @@
-// Every endpoint of the customer portal's API with its input and responses: the endpoints validate by this table, and a test calls each of
-// them with the ids of another account.
+// Every endpoint of the customer portal's API with its input and responses: the endpoints validate by this table, and a test
+// calls each of them with the ids of another account.
 import { type TProperties, Type } from 'typebox'
 import { PORTAL_PERMISSIONS } from '../../domain/portal.ts'
 import { ACCOUNT_FIELDS, BUDGET_FIELDS, KEY_FIELDS, SUMMARY_FIELDS, USAGE_FIELDS } from '../../portal/objects.ts'
@@ -13,7 +13,7 @@ import {
   Nothing,
   PORTAL_PREFIX,
   paging,
-  READ,
+  READ as READ_ALL,
   strict,
 } from '../admin/endpoint-table.ts'
 import { ADMIN, controls, Name, Search, UsageFormat, usageFilter } from '../admin/schemas.ts'
@@ -78,6 +78,8 @@ const { account_id: _account, provider: _provider, ...filter } = usageFilter
 const { tags: _tags, ...keyControls } = controls
 const usage = { permission: 'usage' } as const
 const keys = { permission: 'keys' } as const
+// The account may be suspended, or the permission missing.
+const READ = [...READ_ALL, 403] as const
 const CREATE = [201, 400, 401, 403, 409, 413, 415, 429, 503] as const
 
 export const PORTAL = {

@@ -70,8 +70,28 @@ test('nothing is saved if one of them has changed since the preview', async () =
   assert.deepEqual(await modelOf('own/a'), before)
 })
 
+test('a repeated request does not change the prices twice: to save, versions are required', async () => {
+  const { data: preview } = await reprice({ percent: '20', dry_run: true })
+  const order = { percent: '20', models: preview.map(({ model, version }) => ({ id: model, version })) }
+
+  const first = await reprice(order)
+  const after = await modelOf('own/a')
+  const second = await reprice(order)
+
+  assert.deepEqual([first.status, second.status], [200, 409])
+  for (const [body, param] of [
+    [{ percent: '20' }, 'models'],
+    [{ percent: '20', models: [{ id: 'own/a', version: after.version }, { id: 'own/b' }] }, 'models.1.version'],
+  ] as const) {
+    const { status, error } = await reprice(body)
+    assert.deepEqual([status, error.code, error.param], [400, 'missing_field', param])
+  }
+  assert.deepEqual(await modelOf('own/a'), after)
+})
+
 test("the file's models are skipped, and what is not a percentage is refused", async () => {
-  const { data } = await reprice({ percent: '10', models: [{ id: 'test/m1' }] })
+  const { version } = await modelOf('test/m1')
+  const { data } = await reprice({ percent: '10', models: [{ id: 'test/m1', version }] })
   assert.deepEqual(
     data.map(({ change, before, after }) => [change, before.prompt === after.prompt]),
     [['skipped', true]],
@@ -79,7 +99,7 @@ test("the file's models are skipped, and what is not a percentage is refused", a
   for (const percent of ['', 'ten', '-100', '1e3', '0.001']) {
     assert.equal((await reprice({ percent, dry_run: true })).status, 400, percent)
   }
-  assert.equal((await reprice({ percent: '1', models: [{ id: 'no/such' }] })).status, 409)
+  assert.equal((await reprice({ percent: '1', models: [{ id: 'no/such', version: 1 }] })).status, 409)
 })
 
 test('a price above the bounds of a model is refused, in a preview too, and nothing is saved', async () => {
@@ -93,7 +113,8 @@ test('a price above the bounds of a model is refused, in a preview too, and noth
     ['own/dear-request', /a price would be above 9000000/],
   ] as const) {
     for (const dry_run of [true, false]) {
-      const { status, error } = await reprice({ percent: '400', models: [{ id: 'own/a' }, { id: last }], dry_run })
+      const models = await Promise.all(['own/a', last].map(async id => ({ id, version: (await modelOf(id)).version })))
+      const { status, error } = await reprice({ percent: '400', models, dry_run })
       assert.deepEqual([status, error.param], [400, 'percent'])
       assert.match(String(error.message), problem)
     }
