@@ -76,7 +76,7 @@ type ReadMethods = { readonly [Name in keyof Repositories]?: readonly (keyof Rep
 const READS = {
   keys: ['get', 'list'],
   accounts: ['get', 'list'],
-  catalog: ['provider', 'providers', 'model', 'models'],
+  catalog: ['provider', 'providers', 'model', 'models', 'disabledTargets'],
   operators: ['get', 'list'],
   sessions: ['list'],
   portal: ['findLinks', 'bearers', 'list'],

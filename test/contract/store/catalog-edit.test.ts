@@ -273,6 +273,33 @@ for (const { engine, open } of ENGINES) {
   })
 }
 
+for (const { engine, open } of ENGINES) {
+  test(`${engine}: at most as many targets as allowed are disabled, and a provider takes its own with it`, async () => {
+    await using repositories = await openRepositories(open)
+    const { catalog } = repositories
+    for (const id of ['a', 'b']) await add(repositories, provider(id))
+    const disable = (providerId: string, name: string, disabled = true) =>
+      catalog.setTargetDisabled({ providerId, model: name }, disabled, 2, OPERATOR)
+    const disabledAt = async (providerId?: string) =>
+      (await catalog.disabledTargets(providerId)).map(each => `${each.providerId} ${each.model}`)
+
+    assert.deepEqual([await disable('a', 'm1'), await disable('b', 'm1')], ['done', 'done'])
+    assert.equal(await disable('a', 'm2'), 'too_many')
+    assert.equal(await disable('a', 'm1'), 'done', 'it is disabled already')
+    assert.equal(await disable('nobody', 'm1'), undefined)
+    assert.deepEqual([await disabledAt(), await disabledAt('b')], [['a m1', 'b m1'], ['b m1']])
+
+    assert.equal(await catalog.deleteProvider('b', undefined, OPERATOR), 'deleted')
+    assert.deepEqual(await disabledAt(), ['a m1'])
+    assert.deepEqual([await disable('a', 'm2'), await disable('a', 'm2', false)], ['done', 'done'])
+    assert.equal(await disable('a', 'm2', false), 'done')
+    assert.deepEqual(
+      (await repositories.events.list({ limit: 9, action: 'target' })).data.map(({ action }) => action).sort(),
+      ['target.disable', 'target.disable', 'target.disable', 'target.enable'],
+    )
+  })
+}
+
 function versionOf(answer: Awaited<ReturnType<Repositories['catalog']['saveModels']>>): string | undefined {
   return 'refused' in answer ? undefined : answer[0]?.model.priceVersion
 }

@@ -104,6 +104,38 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await stores.gauges.money(2)).budgets.length, 2)
   })
 
+  test(`${engine}: near limits are those that block, however many others are further`, async () => {
+    await using stores = await openRepositories(open)
+    const now = stores.clock.now()
+    await account(stores, 'a', [budget(1000n, 'month')])
+    await account(stores, 'far', [budget(1000n, 'month')])
+    for (let i = 0; i < 5; i++) await key(stores, `alert${i}`, 'a', [budget(10n, 'day', 'alert')])
+    for (let i = 0; i < 5; i++) await spend(stores, `alert${i}`, 'day', windowBegan('day', now), 90n)
+    // Held credits may be released again.
+    await spend(stores, 'far', 'month', windowBegan('month', now), 949n, 51n)
+    await spend(stores, 'a', 'month', windowBegan('month', now), 950n)
+    await key(stores, 'k', 'a', [budget(100n, 'day')])
+    await spend(stores, 'k', 'day', windowBegan('day', now), 100n)
+    await key(stores, 'limited', 'a', [])
+    await stores.keys.update('limited', { creditLimit: 200n }, OPERATOR)
+    await stores.sql.run(`UPDATE key_balance SET spent = 194 WHERE key_id = 'limited'`)
+
+    const near = await stores.gauges.nearLimits(4)
+
+    assert.deepEqual(
+      near.map(each => [each.object, each.id, each.name, each.window, each.amount, each.spent]),
+      [
+        ['key', 'k', 'k', 'day', 100n, 100n],
+        ['key', 'limited', 'limited', null, 200n, 194n],
+        ['account', 'a', '"a"\n', 'month', 1000n, 950n],
+      ],
+    )
+    assert.deepEqual(
+      (await stores.gauges.nearLimits(1)).map(({ id }) => id),
+      ['k'],
+    )
+  })
+
   test(`${engine}: keys that are revoked or expired, and suspended accounts, have no budgets to show`, async () => {
     await using stores = await openRepositories(open)
     await account(stores, 'a')

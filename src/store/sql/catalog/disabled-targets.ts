@@ -1,13 +1,16 @@
 // Targets that operators have disabled, and tests of targets, each with its audit event.
 import type { DisabledTarget, TargetTest } from '../../contract/catalog.ts'
 import type { Actor } from '../../contract/operator.ts'
+import { conditions } from '../conditions.ts'
 import { appendEvent } from '../events.ts'
 import { int, type Tx, text } from '../sql.ts'
 
 export async function readDisabledTargets(tx: Tx, providerId?: string): Promise<readonly DisabledTarget[]> {
+  const asked = conditions()
+  asked.add('provider_id = ?', providerId)
   const rows = await tx.all(
-    'SELECT provider_id, model, actor, disabled_at FROM disabled_target WHERE provider_id = COALESCE($1, provider_id)',
-    [providerId ?? null],
+    `SELECT provider_id, model, actor, disabled_at FROM disabled_target ${asked.where()} ORDER BY provider_id, model`,
+    asked.params,
   )
   return rows.map(row => ({
     providerId: text(row.provider_id),
@@ -27,15 +30,20 @@ export async function setTargetDisabled(
 ): Promise<'done' | 'too_many' | undefined> {
   const { providerId, model } = target
   if ((await tx.get('SELECT id FROM provider WHERE id = $1', [providerId])) === undefined) return undefined
-  if (disabled && (await readDisabledTargets(tx)).length >= max) return 'too_many'
-  const changed = disabled
-    ? await tx.run(
-        `INSERT INTO disabled_target (provider_id, model, actor, disabled_at) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (provider_id, model) DO NOTHING`,
-        [providerId, model, actor.name, tx.now()],
-      )
-    : await tx.run('DELETE FROM disabled_target WHERE provider_id = $1 AND model = $2', [providerId, model])
-  if (changed > 0) await appendEvent(tx, actor, disabled ? 'target.disable' : 'target.enable', providerId, { model })
+  const isDisabled = await tx.get('SELECT model FROM disabled_target WHERE provider_id = $1 AND model = $2', [
+    providerId,
+    model,
+  ])
+  if (disabled === (isDisabled !== undefined)) return 'done'
+  if (disabled) {
+    if (int((await tx.get('SELECT COUNT(*) AS n FROM disabled_target'))?.n) >= max) return 'too_many'
+    await tx.run('INSERT INTO disabled_target (provider_id, model, actor, disabled_at) VALUES ($1, $2, $3, $4)', [
+      ...[providerId, model, actor.name, tx.now()],
+    ])
+  } else {
+    await tx.run('DELETE FROM disabled_target WHERE provider_id = $1 AND model = $2', [providerId, model])
+  }
+  await appendEvent(tx, actor, disabled ? 'target.disable' : 'target.enable', providerId, { model })
   return 'done'
 }
 

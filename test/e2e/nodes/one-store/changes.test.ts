@@ -39,6 +39,18 @@ if (hasPostgres()) {
       assert.ok(called.length >= 3, `${called.length}`)
     })
 
+    await t.test('a target disabled at one node is used by none, until it is enabled at another', async () => {
+      const statuses = async () =>
+        (await Promise.all(nodes.all.map(node => chat(node, 'own/m1')))).map(answer => answer.status)
+      const set = (node: Gateway, disabled: boolean) =>
+        node.admin('PATCH', '/providers/own/targets', { model: 'm1', disabled })
+
+      assert.equal((await set(first, true)).status, 200)
+      await until('no node offers it', async () => (await statuses()).every(status => status === 404), KNOWN_MS_MAX)
+      assert.equal((await set(third, false)).status, 200)
+      await until('every node serves it again', isServed('own/m1'), KNOWN_MS_MAX)
+    })
+
     await t.test('a file applied at one node takes effect at all nodes that have the same file', async () => {
       const next = standardConfig(upstream.url, {
         providers: [
