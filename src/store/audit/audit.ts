@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { LOST_ENTRIES } from '../sqlite/journal.ts'
 import { APPLICATION_ID } from '../sqlite/migrate.ts'
+import { SQLITE_DIALECT } from '../sqlite/sql.ts'
 import { type AuditCounts, auditCounts, type Pass, type PassRow } from './counts.ts'
 import {
   type AuditOptions,
@@ -36,7 +37,7 @@ export function auditDatabase(path: string, options: AuditOptions): AuditReport 
 }
 
 function passesOf(db: DatabaseSync, counts: AuditCounts, { now, onProgress }: AuditOptions): readonly Pass[] {
-  const passes = auditPasses(now, counts)
+  const passes = auditPasses(now, counts, SQLITE_DIALECT)
   return onProgress === undefined ? passes : watched(passes, db.prepare(ROWS_IN_ALL).get()?.total, onProgress)
 }
 

@@ -2,10 +2,11 @@
 import type { Nano } from '../../domain/credits.ts'
 import { causeOf, ERROR_CAUSES } from '../../domain/error-cause.ts'
 import { bucketOf, DAY_HOURS, HOUR_MS, hourOf, isBilled } from '../../domain/usage.ts'
+import type { Sql } from '../sql/sql.ts'
 import { DIMENSIONS, SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
 import { NAMES_MAX, TOO_MANY } from '../sql/usage/hour-totals.ts'
 import { type AuditCounts, accountSums, keySums, type Pass, type PassRow, type Sums } from './counts.ts'
-import { type SharedTags, sharedTagsPass, tagsInSums } from './shared-tags.ts'
+import { type SharedTags, sharedTagsPasses, tagsInSums } from './shared-tags.ts'
 import { findInWindows, type WindowBook } from './windows.ts'
 
 // The state of each hour: whether its sums must be current, how far its rows are dropped, and the recomputed sums.
@@ -28,7 +29,12 @@ export function newHourBook(): HourBook {
   return { hours: new Map(), days: new Map(), sharedTags: new Map(), lastHour: -1 }
 }
 
-export function hourPasses(book: HourBook, sums: Sums, windows: WindowBook): readonly Pass[] {
+export function hourPasses(
+  book: HourBook,
+  sums: Sums,
+  windows: WindowBook,
+  sql: Pick<Sql, 'jsonPairs'>,
+): readonly Pass[] {
   return [
     {
       statement: 'SELECT hour, mark, rolled_mark, dropped FROM usage_rolled',
@@ -70,7 +76,7 @@ export function hourPasses(book: HourBook, sums: Sums, windows: WindowBook): rea
       look: row => addDurations(book.days.get(Number(row.day))?.kept, row),
     },
     ...totalsPasses(hour => book.hours.get(hour)?.totals),
-    sharedTagsPass(book.sharedTags),
+    ...sharedTagsPasses(book.sharedTags, sql),
   ]
 }
 

@@ -1,6 +1,7 @@
 // The passes of an audit in order: the ledger, the usage rows, then accounts and keys.
 import type { Nano } from '../../domain/credits.ts'
 import { SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
+import type { Sql } from '../sql/sql.ts'
 import { ID_SLACK_MS, timeOfId } from '../sql/time-order.ts'
 import {
   type AuditCounts,
@@ -39,7 +40,7 @@ export function refuseOlder(schema: number, oldest: number): void {
   )
 }
 
-export function auditPasses(now: number, counts: AuditCounts): readonly Pass[] {
+export function auditPasses(now: number, counts: AuditCounts, sql: Pick<Sql, 'jsonPairs'>): readonly Pass[] {
   const sums = newSums()
   const days = newDayBook()
   const hours = newHourBook()
@@ -47,7 +48,7 @@ export function auditPasses(now: number, counts: AuditCounts): readonly Pass[] {
   const windows = newWindowBook()
   return [
     ...windowPasses(windows),
-    ...hourPasses(hours, sums, windows),
+    ...hourPasses(hours, sums, windows, sql),
     pricePass(prices),
     ledgerPass(sums, hours, counts),
     rowPass({ sums, hours, prices, windows }, counts),

@@ -3,6 +3,7 @@ import type { PoolClient } from 'pg'
 import { systemClock } from '../../lib/clock.ts'
 import { SCHEMA_TABLE } from '../postgres/migrate.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from '../postgres/sql.ts'
+import type { Sql } from '../sql/sql.ts'
 import { type AuditCounts, auditCounts, type Pass, type PassRow } from './counts.ts'
 import {
   type AuditOptions,
@@ -29,7 +30,7 @@ export async function auditPostgres(url: string, options: AuditOptions): Promise
       await refuseForeign(client)
       // Checks of the database file are left to Postgres itself.
       const counts = auditCounts(options.idle ? ['file'] : ['file', 'I9'])
-      for (const pass of await passesOf(client, counts, options)) await run(pass, client)
+      for (const pass of await passesOf(client, sql, counts, options)) await run(pass, client)
       await client.query('COMMIT')
       return reportOf(counts)
     })
@@ -38,8 +39,13 @@ export async function auditPostgres(url: string, options: AuditOptions): Promise
   }
 }
 
-async function passesOf(client: PoolClient, counts: AuditCounts, options: AuditOptions): Promise<readonly Pass[]> {
-  const passes = auditPasses(options.now, counts)
+async function passesOf(
+  client: PoolClient,
+  sql: Pick<Sql, 'jsonPairs'>,
+  counts: AuditCounts,
+  options: AuditOptions,
+): Promise<readonly Pass[]> {
+  const passes = auditPasses(options.now, counts, sql)
   if (options.onProgress === undefined) return passes
   const { rows } = await client.query<PassRow>(ROWS_IN_ALL)
   return watched(passes, rows[0]?.total, options.onProgress)

@@ -1,7 +1,8 @@
 // Recounts by which tags the rows of a key with too many combinations in one hour are summed.
 import type { Tags } from '../../domain/tags.ts'
 import { HOUR_MS } from '../../domain/usage.ts'
-import { keptTags, TAG_SETS_MAX, withOthers } from '../sql/usage/tag-sums.ts'
+import type { Sql } from '../sql/sql.ts'
+import { keptTags, TAG_SETS_MAX, type TagCount, withOthers } from '../sql/usage/tag-sums.ts'
 import type { Pass, PassRow } from './counts.ts'
 
 // By hour and key: the names of the tags that the sums have.
@@ -9,47 +10,39 @@ export type SharedTags = Map<string, ReadonlySet<string>>
 
 // As an expression, so that SQLite scans the table sequentially.
 const HOUR = `created_at / ${HOUR_MS}`
-const CROWDED = `SELECT ${HOUR} AS at, key_id || '' AS of_key FROM usage WHERE tags IS NOT NULL GROUP BY 1, 2
+const CROWDED = `SELECT ${HOUR} AS at, key_id || '' AS of_key, COUNT(*) AS key_rows FROM usage WHERE tags IS NOT NULL GROUP BY 1, 2
   HAVING COUNT(DISTINCT tags) > ${TAG_SETS_MAX}`
 
-// Of one key in one hour. Of the values of a tag no more are kept than needed to know that there are too many.
-type Counted = {
-  readonly group: string
-  rows: number
-  readonly tags: Map<string, { rows: number; values: Set<string> }>
-}
+// The engine counts, and returns only tags that the sums may have: callers decide how many names there are.
+const countsBy = ({ jsonPairs }: Pick<Sql, 'jsonPairs'>) => `
+  SELECT at, of_key, key_rows, pair.key AS name, COUNT(*) AS tagged, COUNT(DISTINCT pair.value) AS found
+  FROM (${CROWDED}) c JOIN usage u ON ${HOUR} = at AND u.key_id = of_key, ${jsonPairs('u.tags')}
+  WHERE u.tags IS NOT NULL GROUP BY 1, 2, 3, 4
+  HAVING COUNT(*) * ${TAG_SETS_MAX} >= key_rows AND COUNT(DISTINCT pair.value) <= ${TAG_SETS_MAX} ORDER BY 1, 2`
 
-export function sharedTagsPass(shared: SharedTags): Pass {
-  let counted: Counted | undefined
+export function sharedTagsPasses(shared: SharedTags, sql: Pick<Sql, 'jsonPairs'>): readonly Pass[] {
+  // Of one key in one hour.
+  let counted: { readonly group: string; readonly rows: number; readonly tags: TagCount[] } | undefined
   const finish = () => {
     if (counted === undefined) return
-    const { group, rows: all, tags } = counted
-    const counts = [...tags].map(([name, { rows, values }]) => ({
-      name,
-      rows,
-      values: values.size + (rows < all ? 1 : 0),
-    }))
-    shared.set(group, new Set(keptTags(counts, all).map(({ name }) => name)))
+    shared.set(counted.group, new Set(keptTags(counted.tags, counted.rows).map(({ name }) => name)))
   }
-  return {
-    statement: `SELECT ${HOUR} AS at, key_id, tags FROM usage JOIN (${CROWDED}) c ON c.at = ${HOUR} AND c.of_key = key_id
-      WHERE tags IS NOT NULL ORDER BY 1, 2`,
-    look({ at, key_id, tags }) {
-      const group = `${at} ${key_id}`
-      if (counted?.group !== group) {
-        finish()
-        counted = { group, rows: 0, tags: new Map() }
-      }
-      counted.rows++
-      for (const [name, value] of Object.entries(tagsOf(tags))) {
-        const tag = counted.tags.get(name) ?? { rows: 0, values: new Set() }
-        tag.rows++
-        if (tag.values.size <= TAG_SETS_MAX) tag.values.add(value)
-        counted.tags.set(name, tag)
-      }
+  return [
+    { statement: CROWDED, look: ({ at, of_key }) => void shared.set(`${at} ${of_key}`, new Set()) },
+    {
+      statement: countsBy(sql),
+      look({ at, of_key, key_rows, name, tagged, found }) {
+        const group = `${at} ${of_key}`
+        if (counted?.group !== group) {
+          finish()
+          counted = { group, rows: Number(key_rows), tags: [] }
+        }
+        const rows = Number(tagged)
+        counted.tags.push({ name: String(name), rows, values: Number(found) + (rows < counted.rows ? 1 : 0) })
+      },
+      end: finish,
     },
-    end: finish,
-  }
+  ]
 }
 
 export function tagsInSums(shared: SharedTags, row: PassRow, hour: number): string {

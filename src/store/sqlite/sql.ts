@@ -6,7 +6,7 @@ import type { Param, Row, Sql, Tx } from '../sql/sql.ts'
 
 export type SqliteSql = Sql & { readonly db: DatabaseSync; prepare(text: string): StatementSync; close(): void }
 
-const DIALECT = {
+export const SQLITE_DIALECT = {
   keyRows: 'view',
   jsonCast: '',
   jsonItems: (list: string) => `json_each(${list}) AS item`,
@@ -43,14 +43,14 @@ export function sqliteSql(path: string, clock: Clock, options: { readonly readOn
   return {
     ...statements,
     now: clock.now,
-    ...DIALECT,
+    ...SQLITE_DIALECT,
     db,
     prepare,
     async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
       const now = clock.now()
       db.exec('BEGIN IMMEDIATE')
       try {
-        const result = await work({ ...statements, now: () => now, ...DIALECT })
+        const result = await work({ ...statements, now: () => now, ...SQLITE_DIALECT })
         db.exec('COMMIT')
         return result
       } catch (error) {

@@ -5,6 +5,7 @@ import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { type Tags, writeTags } from '../../../src/domain/tags.ts'
 import { HOUR_MS } from '../../../src/domain/usage.ts'
+import { type SharedTags, sharedTagsPasses } from '../../../src/store/audit/shared-tags.ts'
 import { OTHER_VALUES } from '../../../src/store/contract/operator.ts'
 import { int } from '../../../src/store/sql/sql.ts'
 import { TAG_SETS_MAX } from '../../../src/store/sql/usage/tag-sums.ts'
@@ -121,6 +122,21 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual([rows.env, rows.run, rows.search], [sums.env, sums.run, sums.search])
     const entries = await repositories.sql.all('SELECT tags FROM usage_hour')
     assert.ok(entries.length <= TAG_SETS_MAX, `${entries.length} entries`)
+
+    const shared: SharedTags = new Map()
+    let read = 0
+    for (const { statement, look, end } of sharedTagsPasses(shared, repositories.sql)) {
+      for (const row of await repositories.sql.all(statement)) {
+        look(row)
+        read++
+      }
+      end?.()
+    }
+    assert.deepEqual(
+      [...shared.values()].map(names => [...names].sort()),
+      [['env', 'team']],
+    )
+    assert.ok(read <= 5, `the audit reads ${read} rows, whatever the number of names`)
   })
 }
 
