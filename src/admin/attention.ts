@@ -1,5 +1,6 @@
 // What an operator should look at, most urgent first: providers that are down, rejected credentials, more errors than before,
 // exhausted limits, low balances and webhooks that fail.
+import type { BudgetWindow } from '../domain/budget.ts'
 import { formatCredits } from '../domain/credits.ts'
 import type { NearLimit } from '../domain/money-gauges.ts'
 import type { TargetsView } from '../domain/routing.ts'
@@ -82,7 +83,10 @@ function rejectedOf({ credentials }: TargetsView): readonly AttentionObject[] {
     severity: 'error',
     id: provider,
     name: provider,
-    message: `rejects ${length === 1 ? 'a credential' : `${length} credentials`}. Replace it, or fix it at the provider.`,
+    message:
+      length === 1
+        ? 'rejects a credential. Replace it, or fix it at the provider.'
+        : `rejects ${length} credentials. Replace them, or fix them at the provider.`,
   }))
 }
 
@@ -90,7 +94,7 @@ const SPIKE_ERRORS_MIN = 10
 const SPIKE_RATE_MIN = 0.05
 const SPIKE_GROWTH_MIN = 2
 
-// Errors of providers and of the gateway: what callers do wrong, and what limits refuse, is no outage.
+// Errors of providers and of the gateway. Invalid requests and refusals by limits are not an outage.
 function spikeOf({ totals, previous }: AttentionFacts['overview']): readonly AttentionObject[] {
   const [now, before] = [outageRate(totals), outageRate(previous)]
   const isSpike =
@@ -110,12 +114,17 @@ function percent(rate: number): string {
   return `${Math.round(rate * 1000) / 10} %`
 }
 
+const BUDGET_NAMES: Readonly<Record<BudgetWindow, string>> = {
+  hour: 'hourly',
+  day: 'daily',
+  week: 'weekly',
+  month: 'monthly',
+  total: 'total',
+}
+
 function limitItem({ object, id, name, window, amount, spent }: NearLimit): AttentionObject {
   const permille = (spent * 1000n) / amount
-  const what =
-    window === null
-      ? 'credit limit'
-      : `${window === 'total' ? 'total' : `${window}ly`.replace('dayly', 'daily')} budget`
+  const what = window === null ? 'credit limit' : `${BUDGET_NAMES[window]} budget`
   const isFull = spent >= amount
   return {
     kind: object === 'key' ? 'key_limit' : 'account_limit',

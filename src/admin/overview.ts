@@ -2,7 +2,7 @@
 import { formatCredits } from '../domain/credits.ts'
 import type { ErrorCause } from '../domain/error-cause.ts'
 import { DAY_MS } from '../domain/key.ts'
-import { HOUR_MS } from '../domain/usage.ts'
+import { STEP_MS } from '../domain/usage.ts'
 import { isoTime } from '../domain/wire-time.ts'
 import { type ZoneOffsets, zoneOffsets } from '../domain/zone-offsets.ts'
 import type { Moment, Overview, OverviewSpan, OverviewStep, Spending } from '../store/contract/operator.ts'
@@ -59,7 +59,6 @@ const STEPS_MAX = 1000
 const HOURLY_MS_MAX = 7 * DAY_MS
 // Minutes are read from rows.
 const MINUTES_MAX = 180
-const STEP_MS = { minute: 60_000, hour: HOUR_MS, day: DAY_MS } as const
 
 // The last 24 hours by default.
 export function readOverviewSpan(query: OverviewQuery, now: number): OverviewSpan & { readonly zone: string } {

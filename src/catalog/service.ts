@@ -208,9 +208,9 @@ async function inForce(stored: StoredCatalog, declared: Declared, needs: InForce
     return [used.provider]
   })
   const disabled = new Set(stored.disabledTargets.map(({ providerId, model }) => `${providerId}\n${model}`))
-  const models = stored.models.flatMap(stored => {
-    const model = declared.resolveModel(stored)
-    if (model === undefined) return left('model', stored.id, NOT_DECLARED)
+  const models = stored.models.flatMap(entry => {
+    const model = declared.resolveModel(entry)
+    if (model === undefined) return left('model', entry.id, NOT_DECLARED)
     const targets = model.targets.filter(each => !disabled.has(`${each.provider}\n${each.model}`))
     // As if its provider were inactive: a model without any target is not offered.
     return targets.length === model.targets.length ? [model] : [{ ...model, targets }]

@@ -101,6 +101,8 @@ export function storable(text: string, max: number): string {
 // percentile over any range of hours.
 export const HOUR_MS = 3_600_000
 export const DAY_HOURS = DAY_MS / HOUR_MS
+// The steps of a series.
+export const STEP_MS = { minute: 60_000, hour: HOUR_MS, day: DAY_MS } as const
 
 export function hourOf(at: number): number {
   return Math.floor(at / HOUR_MS)

@@ -1,5 +1,5 @@
-// An API for people behind a login as one Fastify plugin: authentication first, then paths, then bodies, then the operation. Every error
-// has the standard shape.
+// An API for people behind a login as one Fastify plugin: authentication first, then paths, then bodies, then the operation.
+// Every error has the standard shape.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from '../domain/refusal.ts'
 import { nothingHere, type OnBug, refusalOfError, replyRefusal, takeJsonOnly } from './admin/answers.ts'

@@ -1,4 +1,4 @@
-// What became of a target's requests in the last ten minutes, counted by the minute: figures that an operator can check, all of
+// Counts a target's requests and failures of the last ten minutes, minute by minute: figures that an operator can check, all of
 // the same requests. Decaying means, which the ranking uses, keep the last failure of a quiet target visible for hours.
 
 import { RECENT_MINUTES } from '../domain/routing.ts'

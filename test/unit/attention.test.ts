@@ -46,7 +46,7 @@ test('a rejected credential is listed once for its provider', () => {
 
   const lines = linesOf({ targets: { targets: [], credentials } as unknown as AttentionFacts['targets'] })
 
-  assert.deepEqual(lines, ['credential_rejected a rejects 2 credentials. Replace it, or fix it at the provider.'])
+  assert.deepEqual(lines, ['credential_rejected a rejects 2 credentials. Replace them, or fix them at the provider.'])
 })
 
 test('errors of providers count as a spike if they doubled; refusals of callers never do', () => {

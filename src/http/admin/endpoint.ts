@@ -68,8 +68,8 @@ function checkBody<T extends TObject>(schema: T | undefined): (body: unknown) =>
   return checker(schema, body => body ?? {})
 }
 
-// A query is text: numbers are parsed where the schema has one, a list may have one value, and an empty value counts as absent. Control characters are
-// refused: nothing stored contains one, and engines treat them differently.
+// A query is text: numbers are parsed where the schema has one, a list may have one value, and an empty value counts as absent.
+// Control characters are refused: nothing stored contains one, and engines treat them differently.
 function checkQuery<T extends TObject>(schema: T | undefined): (query: unknown) => Static<T> {
   const properties: Readonly<Record<string, { readonly type?: unknown }>> = schema?.properties ?? {}
   return checker(schema, query => {

@@ -54,7 +54,10 @@ export function sqlAccounts(sql: Sql): Accounts {
           table: 'account_now',
           id: 'id',
           after,
-          indexed: asked => asked.add('external_id = ?', externalId),
+          indexed(asked) {
+            asked.add('external_id = ?', externalId)
+            asked.add('id IN (SELECT id FROM account WHERE lower(name) = lower(?))', name)
+          },
           compared(asked) {
             asked.add('status = ?', status)
             asked.add('name = ?', name)

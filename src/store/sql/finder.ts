@@ -1,6 +1,6 @@
 // The search over accounts and keys. Ids, the last four of a secret and the beginnings of names and addresses are found by index;
 // a part in the middle of a name is looked for in the newest rows only, so that a search takes the same time in any database.
-import type { AccountStatus } from '../../domain/key.ts'
+import { type AccountStatus, keyLabel, keyStatus } from '../../domain/key.ts'
 import type { Finder, FoundAccount, FoundKey } from '../contract/operator.ts'
 import { containing } from './conditions.ts'
 import { intOrNull, type Param, type Row, type Sql, text, textOrNull } from './sql.ts'
@@ -102,7 +102,7 @@ async function labelsOf(rows: readonly Row[], sql: Sql): Promise<ReadonlyMap<str
      WHERE grace_expires_at IS NULL AND key_id IN (${ids.map((_, i) => `$${i + 1}`).join(', ')})`,
     ids,
   )
-  return new Map(secrets.map(row => [text(row.key_id), `${text(row.prefix)}…${text(row.last4)}`]))
+  return new Map(secrets.map(row => [text(row.key_id), keyLabel({ prefix: text(row.prefix), last4: text(row.last4) })]))
 }
 
 function readAccount(row: Row): FoundAccount {
@@ -116,12 +116,15 @@ function readAccount(row: Row): FoundAccount {
 }
 
 function readKey(row: Row, labels: ReadonlyMap<string, string>, now: number): FoundKey {
-  const expiresAt = intOrNull(row.expires_at)
-  const isExpired = row.expired_at !== null || (expiresAt !== null && expiresAt <= now)
+  const ends = {
+    revokedAt: intOrNull(row.revoked_at),
+    expiredAt: intOrNull(row.expired_at),
+    expiresAt: intOrNull(row.expires_at),
+  }
   return {
     id: text(row.id),
     name: text(row.name),
     label: labels.get(text(row.id)) ?? '',
-    status: row.revoked_at !== null ? 'revoked' : isExpired ? 'expired' : 'active',
+    status: keyStatus(ends, now),
   }
 }

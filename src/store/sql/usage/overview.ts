@@ -1,7 +1,7 @@
 // The overview: activity in a span, by hour or day, top spenders and models, and accounts whose credits will not last.
 import type { Nano } from '../../../domain/credits.ts'
-import { DAY_MS } from '../../../domain/key.ts'
-import { addDuration, bucketOf, type Durations, HOUR_MS, hourOf, percentileMs } from '../../../domain/usage.ts'
+import { DAY_MS, keyLabel } from '../../../domain/key.ts'
+import { addDuration, bucketOf, type Durations, hourOf, percentileMs, STEP_MS } from '../../../domain/usage.ts'
 import { zoneDay, zoneDayStart } from '../../../domain/zone-offsets.ts'
 import type { LowBalance, Moment, Overview, OverviewSpan, Spending, UsageSpan } from '../../contract/operator.ts'
 import { readKeyById } from '../key-rows.ts'
@@ -165,13 +165,11 @@ function unitsOf({ from, to, step, offsets }: OverviewSpan): readonly { readonly
   })
 }
 
-const STEP_MS = { minute: 60_000, hour: HOUR_MS, day: DAY_MS } as const
-
 async function withKeyNames(top: readonly Spending[], sql: Sql): Promise<Overview['keys']> {
   const named: Overview['keys'][number][] = []
   for (const spending of top) {
     const key = await readKeyById(sql, spending.group)
-    named.push({ ...spending, name: key?.name ?? '', label: key === undefined ? '' : `${key.prefix}…${key.last4}` })
+    named.push({ ...spending, name: key?.name ?? '', label: key === undefined ? '' : keyLabel(key) })
   }
   return named
 }

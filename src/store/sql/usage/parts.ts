@@ -1,6 +1,6 @@
 // Which part of a span is read from where: whole days and whole hours from their sums, where these are current, and the rest from
 // the rows. Together they are exactly the rows of that span, including dropped ones.
-import { DAY_HOURS, HOUR_MS, hourOf } from '../../../domain/usage.ts'
+import { DAY_HOURS, HOUR_MS, hourOf, STEP_MS } from '../../../domain/usage.ts'
 import type { ZoneOffsets } from '../../../domain/zone-offsets.ts'
 import { type Conditions, conditions } from '../conditions.ts'
 import { int, type Tx } from '../sql.ts'
@@ -124,8 +124,7 @@ export function sourceOf(part: Part, of: Owner, sql: Tx): Source {
       // As an expression: a column would tempt SQLite to scan all rows in the order of the index that begins with it.
       dimension: name => `(${ROW_DIMENSIONS[name]} || '')`,
       summand: name => ROW_SUMMANDS[name],
-      unit: grain =>
-        typeof grain === 'string' ? `created_at / ${GRAIN_MS[grain]}` : dayOfZone('created_at', 1, grain),
+      unit: grain => (typeof grain === 'string' ? `created_at / ${STEP_MS[grain]}` : dayOfZone('created_at', 1, grain)),
       asked,
       ids: idRange(part.from, part.to),
     }
@@ -170,8 +169,6 @@ function addUnits(asked: Conditions, column: string, { from, to }: Span, { accou
 function inUnits(ms: number | undefined, size: number): number | undefined {
   return ms === undefined ? undefined : ms / size
 }
-
-const GRAIN_MS = { minute: 60_000, hour: HOUR_MS, day: DAY_HOURS * HOUR_MS } as const
 
 // The day in a zone of a time, which is a number of units of that length.
 function dayOfZone(column: string, unitMs: number, offsets: ZoneOffsets): string {
