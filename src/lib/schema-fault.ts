@@ -91,10 +91,10 @@ function describe(complaints: readonly Complaint[], { schema, value, words }: Ch
     const unknown = complaints.find(isUnknownField)
     const isSibling = unknown !== undefined && parentOf(unknown.instancePath) === first.instancePath
     return isSibling
-      ? unknownField(pathOf(unknown.instancePath, value), schema)
+      ? unknownField(pathOf(unknown.instancePath, value), schema, words)
       : missingField(...path, requiredProperties[0] ?? '')
   }
-  if (isUnknownField(first)) return unknownField(path, schema)
+  if (isUnknownField(first)) return unknownField(path, schema, words)
   const below = path.reduce<JsonSchema | undefined>(schemaBelow, schema)
   return invalidField(path, below === undefined ? 'is not valid' : problemOf(below, valueAt(value, path), words))
 }
@@ -115,9 +115,12 @@ function isUnknownField({ keyword, schemaPath }: Complaint): boolean {
   return keyword === 'boolean' && schemaPath.endsWith('/additionalProperties')
 }
 
-function unknownField(path: Path, schema: JsonSchema): Fault {
+function unknownField(path: Path, schema: JsonSchema, words: PatternWords): Fault {
   const parent = path.slice(0, -1).reduce<JsonSchema | undefined>(schemaBelow, schema)
-  const known = Object.keys((parent && withoutNull(parent))?.properties ?? {})
+  const { properties = {}, patternProperties = {} } = (parent && withoutNull(parent)) ?? {}
+  const known = Object.keys(properties)
+  const [pattern] = Object.keys(patternProperties)
+  if (pattern !== undefined) return invalidField(path, `must have as its name ${words(pattern)}`)
   const problem = known.length === 0 ? 'is not a known field' : `is not a known field; known are ${known.join(', ')}`
   return { path, kind: 'unknown', problem }
 }

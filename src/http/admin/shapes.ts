@@ -15,6 +15,7 @@ import {
 } from '../../domain/key.ts'
 import { PORTAL_KEYS_MAX } from '../../domain/portal-key-limits.ts'
 import { REASONS } from '../../domain/routing.ts'
+import { TAG_NAME_PATTERN } from '../../domain/tags.ts'
 import { ENDPOINTS, MODEL_NAME_MAX, OUTCOMES, ROW_STATES, USAGE_SOURCES } from '../../domain/usage.ts'
 import { LEDGER_KINDS, OVERVIEW_STEPS, SUMMARY_GROUPS } from '../../store/contract/operator.ts'
 import { RatesShape } from '../price-shapes.ts'
@@ -28,7 +29,7 @@ export const Credits = Type.String({
 // A date, or a time with its zone.
 export const TIME_PATTERN = '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2}))?$'
 export const Time = Type.String({ description: 'ISO 8601', maxLength: 40, pattern: TIME_PATTERN })
-const TAG_NAME = '[a-z0-9_.-]{1,32}'
+const TAG_NAME = TAG_NAME_PATTERN.slice(1, -1)
 export const TAG_FILTER_PATTERN = `^${TAG_NAME}:.+$`
 export const GROUP_PATTERN = `^(${SUMMARY_GROUPS.join('|')}|tag:${TAG_NAME})$`
 // Customers see one account, and providers are the operator's.
@@ -38,6 +39,7 @@ export const PORTAL_GROUP_PATTERN = `^(${PORTAL_GROUPS.join('|')}|tag:${TAG_NAME
 export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   [CREDITS_PATTERN]: 'a decimal string with at most nine decimals, such as "10.00"',
   [TIME_PATTERN]: 'an ISO 8601 date, or a date and time with a time zone',
+  [TAG_NAME_PATTERN]: '1 to 32 characters from a-z, 0-9, "_", "." and "-"',
   [GROUP_PATTERN]: `one of ${SUMMARY_GROUPS.join(', ')}, or a tag such as tag:team`,
   [PORTAL_GROUP_PATTERN]: `one of ${PORTAL_GROUPS.join(', ')}, or a tag such as tag:team`,
 }

@@ -96,6 +96,8 @@ test('a new key has the defaults, and its secret is shown only once', async t =>
       assert.equal(status, 400, `${field} ${String(value)}`)
       assert.match(String(body.error?.param), new RegExp(`^${field}`))
     }
+    const { body: misnamed } = await gateway.admin('POST', '/keys', { name: 'odd', tags: { Team: 'search' } })
+    assert.match(String(misnamed.error?.message), /^tags\.Team must have as its name 1 to 32 characters from a-z/)
     for (const fields of [
       { rpm_limit: 1, daily_limit: 1 },
       { rpm_limit: 10_000_000, daily_limit: 1_000_000_000 },
