@@ -18,7 +18,8 @@ export const GROUPS: Groups = {
     about: 'manage providers and credentials, show health',
     load: () => import('./commands/providers.ts'),
   },
-  models: { about: 'manage models and import list prices', load: () => import('./commands/models.ts') },
+  models: { about: 'manage models and their prices', load: () => import('./commands/models.ts') },
+  targets: { about: 'show, test, disable and enable targets', load: () => import('./commands/targets.ts') },
   apply: {
     about: 'apply the configuration file to the running gateway',
     load: () => import('./commands/apply.ts'),

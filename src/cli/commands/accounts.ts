@@ -1,6 +1,7 @@
 // `turnpike accounts …`: accounts, their balances, budgets and ledgers.
 import { randomUUID } from 'node:crypto'
 import { parseCredits } from '../../domain/credits.ts'
+import { checkPortalLimits, PORTAL_LIMIT_OPTIONS, portalLimits } from '../accounts/portal-limits.ts'
 import { callCommand, clientCommand, listCommand, pathOf } from '../call-command.ts'
 import { BadUsage, type Command, Failed, type Input, type Option } from '../command.ts'
 import { BUDGET_OPTION, ifMatch, readBudgets, something, VERSION_OPTION } from '../document.ts'
@@ -81,6 +82,21 @@ export const commands: Readonly<Record<string, Command>> = {
       body: something({ name: input.text('name'), status: input.text('status'), ...settings(input) }),
       headers: ifMatch(input),
     }),
+  ),
+  'portal-limits': clientCommand(
+    {
+      usage: 'accounts portal-limits ACCOUNT [options]',
+      about:
+        'Shows the limits of keys that the customer creates in the portal, or changes the given ones. Existing keys are not changed.',
+      examples: [
+        'turnpike accounts portal-limits acme',
+        'turnpike accounts portal-limits acme --max-keys 5 --rpm 60 --model "gpt-4o*"',
+      ],
+      options: PORTAL_LIMIT_OPTIONS,
+      ...ACCOUNT,
+      check: checkPortalLimits,
+    },
+    portalLimits,
   ),
   ledger: listCommand(
     {

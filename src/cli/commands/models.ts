@@ -1,5 +1,6 @@
-// `turnpike models …`: models, their prices and targets, and the import of list prices.
+// `turnpike models …`: models, their prices and targets, price changes and the import of list prices.
 import { callCommand, clientCommand, entryCommands, listCommand } from '../call-command.ts'
+import { checkReprice, REPRICE_OPTIONS, repriceModels } from '../catalog/reprice.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'
 import { readCount, readDocument, SET_OPTIONS } from '../document.ts'
 import type { Client, Json } from '../http-client.ts'
@@ -76,6 +77,19 @@ export const commands: Readonly<Record<string, Command>> = {
     options: FIELDS,
     fields,
   }),
+  reprice: clientCommand(
+    {
+      usage: 'models reprice PERCENT [options]',
+      about:
+        'Changes the prices of all models that are not in the configuration file, or of some, by a percentage: shows them, asks, and saves all or none. Prices are in credits per million tokens.',
+      examples: ['turnpike models reprice 10', 'turnpike models reprice -2.5 --model gpt-4o --model o3 --yes'],
+      options: REPRICE_OPTIONS,
+      takes: [1, 1],
+      check: checkReprice,
+      more: 'Without a terminal nothing is asked: the prices are shown, and saved with --yes.',
+    },
+    repriceModels,
+  ),
   import: clientCommand(
     {
       usage: 'models import VENDOR [options]',
