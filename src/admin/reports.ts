@@ -31,15 +31,18 @@ export type UsageQuery = {
   readonly tag?: readonly string[]
 }
 
-// The codes of failures, any of them: in lists only.
-export type UsageListQuery = UsageQuery & { readonly error_code?: readonly string[] }
+// The codes of failures, any of them.
+export type UsageRowQuery = UsageQuery & { readonly error_code?: readonly string[] }
+
+export const USAGE_SORTS = ['time', 'cost'] as const
+export type UsageListQuery = UsageRowQuery & { readonly sort?: (typeof USAGE_SORTS)[number] }
 
 export type SummaryObject = SpendingObject & { readonly object: 'usage_summary'; readonly group: string }
 
 export type ReportMethods = {
   usage(query: UsageListQuery, page: Page): Promise<List<OperatorUsageObject>>
   usageOf(requestId: string): Promise<OperatorUsageObject>
-  summary(query: UsageQuery, groupBy: SummaryGroup): Promise<List<SummaryObject>>
+  summary(query: UsageRowQuery, groupBy: SummaryGroup): Promise<List<SummaryObject>>
   overview(query: OverviewQuery): Promise<OverviewObject & { readonly attention: readonly AttentionObject[] }>
 }
 
@@ -47,6 +50,8 @@ export type ReportNeeds = {
   readonly usage: UsageReports
   readonly clock: Pick<Clock, 'now'>
   readonly standing: Standing
+  // A report that no sums help with reads at most this many rows.
+  readonly reportRowsMax: number
 }
 
 // What needs attention whatever the span.
@@ -59,7 +64,11 @@ export function reportMethods(needs: ReportNeeds): ReportMethods {
   return {
     async usage(query, page) {
       const filter = { ...readQuery(query), errorCodes: query.error_code, ...page }
-      return listOf(await needs.usage.list(filter), operatorUsageObject)
+      if (query.sort !== 'cost') return listOf(await needs.usage.list(filter), operatorUsageObject)
+      const found = await needs.usage.listByCost(filter, needs.reportRowsMax)
+      if (found === 'too_many') throw tooMany('can be sorted by cost', needs)
+      if (found === 'unknown_after') throw wrong('after', 'the id of a request that exists')
+      return listOf(found, operatorUsageObject)
     },
 
     async usageOf(requestId) {
@@ -69,7 +78,12 @@ export function reportMethods(needs: ReportNeeds): ReportMethods {
     },
 
     async summary(query, groupBy) {
-      const rows = await needs.usage.summary(readQuery(query), groupBy)
+      const filter = { ...readQuery(query), errorCodes: query.error_code }
+      const rows =
+        filter.errorCodes === undefined
+          ? await needs.usage.summary(filter, groupBy)
+          : await needs.usage.summaryOfRows(filter, groupBy, needs.reportRowsMax)
+      if (rows === 'too_many') throw tooMany('can be summed by error code', needs)
       return { object: 'list', data: rows.map(summaryObject), has_more: false }
     },
 
@@ -96,6 +110,10 @@ function readQuery(query: UsageQuery) {
     cause: query.cause,
     tags: query.tag?.map(readTag),
   }
+}
+
+function tooMany(what: string, { reportRowsMax }: ReportNeeds) {
+  return wrong('from', `a shorter range, one key or one account: at most ${reportRowsMax} requests ${what}`)
 }
 
 function readTag(text: string): TagPair {

@@ -60,6 +60,8 @@ const TABLE = {
   usageListsWaitingMax: 256,
   usageListsPerAccountWaitingMax: 4,
   usageRowsLookedAtMax: 10_000,
+  // For an operator's report that no sums help with: by cost, or by error code.
+  reportRowsMax: 100_000,
 
   // A chat
   // The smallest cap that a low balance may impose; below it the request gets 402.

@@ -79,7 +79,8 @@ export function openOperator(
   const { sessionsPerOperatorMax } = config.bounds
   const sessions = sessionMethods({ sessions: store.sessions, sessionsPerOperatorMax, newId, randomBytes })
 
-  const reports = reportMethods({ usage: store.usage, clock, standing: standingOf(store, v1, context) })
+  const { reportRowsMax } = config.bounds
+  const reports = reportMethods({ usage: store.usage, clock, standing: standingOf(store, v1, context), reportRowsMax })
   const hasBegun = () => begun !== undefined
   const exampleModel = () => catalog.current().models[0]?.id
   const portal = openPortal(store, { accounts, keys, reports, exampleModel, hasBegun }, context)

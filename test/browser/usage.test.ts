@@ -39,15 +39,37 @@ test('usage has totals, ranges and groups', { skip: !hasBrowser() }, async t => 
     assert.match(page.url(), /range=last-month/)
   })
 
-  await t.test('error codes in the URL are filters, and the cause has totals', async () => {
-    await open('/usage?error_code=model_not_found&error_code=insufficient_credits')
-    await page.getByText('There are no totals or groups by error code.').waitFor()
+  await t.test('error codes in the URL are filters, with totals and groups', async () => {
+    const codes = 'error_code=model_not_found&error_code=insufficient_credits'
+    await open(`/usage?${codes}`)
+    await totals.getByText(/Requests\s*1\s*$/).waitFor()
+    await totals.getByText(/Errors\s*1/).waitFor()
     await page.getByText('1 rows').waitFor()
     const href = await page.getByRole('link', { name: 'Export CSV' }).getAttribute('href')
-    assert.equal(href, '/admin/v1/usage?error_code=model_not_found&error_code=insufficient_credits&format=csv')
+    assert.equal(href, `/admin/v1/usage?${codes}&format=csv`)
+    await open(`/usage?${codes}&group=account`)
+    await page.getByRole('row', { name: /Busy/ }).waitFor()
+    assert.equal(await page.getByRole('row').count(), 2)
+    await open(`/usage?${codes}`)
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await page.getByText('5 rows').waitFor()
     assert.doesNotMatch(page.url(), /error_code/)
+  })
+
+  await t.test('requests are sorted by cost, and by time again', async () => {
+    await gateway.chat({ model: 'demo/echo', messages: [{ role: 'user', content: 'word '.repeat(500) }] }, { key: String(quiet) })
+    await gateway.chat({ model: 'demo/echo' }, { key: String(busy) })
+    await open('/usage')
+    const first = page.getByRole('row').nth(1)
+    await page.getByText('7 rows').waitFor()
+    await first.getByText('Busy', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Sort by Cost' }).click()
+    await first.getByText('Quiet', { exact: true }).waitFor()
+    assert.match(page.url(), /sort=cost/)
+    await page.getByRole('button', { name: 'Sort by Cost, sorted descending' }).waitFor()
+    await page.getByRole('button', { name: 'Sort by Time' }).click()
+    await first.getByText('Busy', { exact: true }).waitFor()
+    assert.doesNotMatch(page.url(), /sort/)
   })
 
   await t.test('groups are sorted by spend, then by what is clicked', async () => {

@@ -4,7 +4,7 @@ import { causeOf } from '../../src/domain/error-cause.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { refusedFields } from '../../src/domain/refused-row.ts'
 import { HOUR_MS, type UsageRow } from '../../src/domain/usage.ts'
-import type { SummaryGroup, SummaryRow } from '../../src/store/contract/operator.ts'
+import type { RowSpan, SummaryGroup, SummaryRow } from '../../src/store/contract/operator.ts'
 import type { ReservationRequest, Store } from '../../src/store/contract/store.ts'
 import { rollUp } from '../../src/store/roll-up.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
@@ -104,4 +104,22 @@ function requestsOf(rows: readonly UsageRow[]): number {
 
 export function byGroup(rows: readonly SummaryRow[]): readonly SummaryRow[] {
   return [...rows].sort((a, b) => (a.group < b.group ? -1 : 1))
+}
+
+// In sums an unknown model has no name; a list still finds its rows.
+export function fits(row: UsageRow, filter: RowSpan, models: 'known' | 'all' = 'all'): boolean {
+  const model = row.modelServed ?? row.modelRequested
+  return (
+    (filter.keyId === undefined || row.keyId === filter.keyId) &&
+    (filter.accountId === undefined || row.accountId === filter.accountId) &&
+    (filter.provider === undefined || row.provider === filter.provider) &&
+    (filter.outcome === undefined || row.outcome === filter.outcome) &&
+    (filter.cause === undefined || causeOf(row.outcome, row.errorCode) === filter.cause) &&
+    (filter.errorCodes === undefined || filter.errorCodes.includes(row.errorCode ?? '')) &&
+    (filter.model === undefined ||
+      (model === filter.model && (models === 'all' || row.errorCode !== 'model_not_found'))) &&
+    (filter.endpoint === 'all' || row.endpoint === (filter.endpoint ?? 'chat.completions')) &&
+    row.createdAt >= (filter.from ?? 0) &&
+    row.createdAt < (filter.to ?? Number.POSITIVE_INFINITY)
+  )
 }

@@ -1,9 +1,9 @@
 // `turnpike usage …`: lists, shows, sums and exports usage records.
 import { callCommand, clientCommand, pathOf } from '../call-command.ts'
-import type { Command } from '../command.ts'
+import { BadUsage, type Command, type Input, type Option } from '../command.ts'
 import { PAGE_OPTIONS, showList } from '../show.ts'
 import { exportUsage } from '../usage/export.ts'
-import { RECORD_OPTIONS, USAGE_OPTIONS, usageQuery } from '../usage/filters.ts'
+import { USAGE_OPTIONS, usageQuery } from '../usage/filters.ts'
 import { summariseUsage } from '../usage/summary.ts'
 
 const LIST = {
@@ -19,20 +19,31 @@ const LIST = {
   id: 'request_id',
 }
 
+const SORT: Option = { value: 'ORDER', about: 'time (default) or cost', values: ['time', 'cost'] }
+
+function listQuery(input: Input): URLSearchParams {
+  const query = usageQuery(input)
+  const sort = input.text('sort')
+  if (sort !== undefined && SORT.values?.includes(sort) !== true) throw new BadUsage('--sort must be time or cost')
+  if (sort === 'cost') query.set('sort', sort)
+  return query
+}
+
 export const commands: Readonly<Record<string, Command>> = {
   list: clientCommand(
     {
       usage: 'usage list [options]',
-      about: 'Lists usage records, newest first.',
+      about: 'Lists usage records, newest first, or with --sort cost the most expensive first.',
       examples: [
         'turnpike usage list --account acme --since 24h',
+        'turnpike usage list --sort cost --this-month --limit 10',
         'turnpike usage list --outcome refused --columns key_id,error_message',
       ],
-      options: { ...RECORD_OPTIONS, ...PAGE_OPTIONS },
+      options: { ...USAGE_OPTIONS, sort: SORT, ...PAGE_OPTIONS },
       hasRows: true,
-      check: usageQuery,
+      check: listQuery,
     },
-    (input, client) => showList(client, `/usage?${usageQuery(input)}`, LIST, input),
+    (input, client) => showList(client, `/usage?${listQuery(input)}`, LIST, input),
   ),
   show: callCommand(
     {
@@ -72,7 +83,7 @@ export const commands: Readonly<Record<string, Command>> = {
       about: 'Exports usage records, newest first, as CSV or (with --json) one JSON object per line.',
       examples: ['turnpike usage export --last-month --output october.csv', 'turnpike usage export --today --json'],
       options: {
-        ...RECORD_OPTIONS,
+        ...USAGE_OPTIONS,
         output: { value: 'FILE', about: 'write to this file, which must not exist (default: stdout)' },
       },
       check: usageQuery,

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Writable } from 'node:stream'
-import { Failed, type Input } from '../command.ts'
+import { BadUsage, Failed, type Input } from '../command.ts'
 import type { Client, Json } from '../http-client.ts'
 import { type Progress, progress } from '../progress.ts'
 import { usageQuery } from './filters.ts'
@@ -63,10 +63,15 @@ async function* counted(
   }
 }
 
-// The number of rows, for the progress bar only.
+// The number of rows, for the progress bar only: unknown where there are too many for a sum by error code.
 async function total(client: Client, query: URLSearchParams): Promise<number | undefined> {
   if (!process.stderr.isTTY) return undefined
-  const sums = await client.call('GET', `/usage/summary?${query}${query.size === 0 ? '' : '&'}group_by=account`)
+  const path = `/usage/summary?${query}${query.size === 0 ? '' : '&'}group_by=account`
+  const sums = await client.call('GET', path).catch((error: Error) => {
+    if (error instanceof BadUsage && query.has('error_code')) return { data: undefined }
+    throw error
+  })
+  if (sums.data === undefined) return undefined
   return (sums.data as readonly Json[]).reduce((sum, row) => sum + Number(row.requests), 0)
 }
 

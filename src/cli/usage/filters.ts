@@ -34,11 +34,6 @@ const FILTERS: Filters = {
     about: 'completed, client_left, upstream_failed, upstream_broke, refused or recovered',
     values: OUTCOMES,
   },
-}
-
-// Of records; sums do not know the codes.
-const RECORD_FILTERS: Filters = {
-  ...FILTERS,
   'error-code': {
     value: 'CODE',
     multiple: true,
@@ -55,10 +50,9 @@ const PERIODS: Readonly<Record<string, Option>> = {
 }
 
 export const USAGE_OPTIONS: Readonly<Record<string, Option>> = { ...FILTERS, ...PERIODS }
-export const RECORD_OPTIONS: Readonly<Record<string, Option>> = { ...RECORD_FILTERS, ...PERIODS }
 
 export function usageQuery(input: Input, now: number = systemClock.now()): URLSearchParams {
-  const query = filterQuery(input, RECORD_FILTERS)
+  const query = filterQuery(input, FILTERS)
   const named = Object.keys(PERIODS).filter(name => input.flag(name) || input.text(name) !== undefined)
   const [period] = named
   if (period === undefined) return query

@@ -2,6 +2,7 @@
 // made from it.
 import { Type } from 'typebox'
 import { EMAIL_MAX, EXTERNAL_ID_MAX, NAME_MAX, NOTE_MAX } from '../../admin/input.ts'
+import { USAGE_SORTS } from '../../admin/reports.ts'
 import { ERROR_CAUSES } from '../../domain/error-cause.ts'
 import {
   ALLOWED_MODELS_MAX,
@@ -109,6 +110,16 @@ export const usageFilter = {
 
 // Those that a row can have.
 const ROW_CODES = (Object.keys(REFUSALS) as RefusalCode[]).filter(code => REFUSALS[code].row !== 'none')
+
+const rowFilter = {
+  ...usageFilter,
+  error_code: Type.Optional(
+    Type.Array(Type.Enum(ROW_CODES), {
+      maxItems: ROW_CODES.length,
+      description: 'Only requests that failed with this code. Repeatable; any may match.',
+    }),
+  ),
+}
 
 // By time, by a dimension, or by the values of a tag.
 const GroupBy = Type.Unsafe<SummaryGroup>(
@@ -231,17 +242,17 @@ export const ADMIN = {
   listUsage: endpoint(
     'GET',
     '/usage',
-    'List usage rows, newest first, as JSON or CSV',
+    'List usage rows, newest or most expensive first, as JSON or CSV',
     READ,
     listOf(OperatorUsageShape),
     {
       query: Type.Object(
         {
-          ...usageFilter,
-          error_code: Type.Optional(
-            Type.Array(Type.Enum(ROW_CODES), {
-              maxItems: ROW_CODES.length,
-              description: 'Only requests that failed with this code. Repeatable; any may match.',
+          ...rowFilter,
+          sort: Type.Optional(
+            Type.Enum([...USAGE_SORTS], {
+              description:
+                'By time, newest first (default), or by cost, highest first. By cost the range, or that of the key or account, may have at most 100,000 rows.',
             }),
           ),
           format: Type.Optional(UsageFormat),
@@ -254,11 +265,11 @@ export const ADMIN = {
   summariseUsage: endpoint(
     'GET',
     '/usage/summary',
-    'Summarize usage rows, as JSON or CSV',
+    'Summarize usage rows, as JSON or CSV; by error code at most 100,000 of the range, key or account',
     READ,
     listOf(SummaryShape),
     {
-      query: Type.Object({ ...usageFilter, group_by: GroupBy, format: Type.Optional(UsageFormat) }, strict),
+      query: Type.Object({ ...rowFilter, group_by: GroupBy, format: Type.Optional(UsageFormat) }, strict),
     },
   ),
   overview: endpoint(

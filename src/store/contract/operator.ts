@@ -172,8 +172,12 @@ export type UsageReports = {
   // `next` is the `after` of the next page, null if there is none. A page that has reached its row limit has more, even if it
   // found nothing.
   list(filter: UsageFilter): Promise<Paged<UsageRow> & { readonly next: string | null }>
+  // The most expensive first. Every row of the span and its owner is read: `too_many` if these are more than `rowsMax`.
+  listByCost(filter: Page & RowSpan, rowsMax: number): Promise<Paged<UsageRow> | 'too_many' | 'unknown_after'>
   // Includes the whole hour at an edge of the span where only its sums are left.
   summary(filter: UsageSpan, groupBy: SummaryGroup): Promise<readonly SummaryRow[]>
+  // The same of rows, whose codes sums do not know; without those that were dropped.
+  summaryOfRows(filter: RowSpan, groupBy: SummaryGroup, rowsMax: number): Promise<readonly SummaryRow[] | 'too_many'>
   // Chats only.
   overview(span: OverviewSpan): Promise<Overview>
 }
@@ -194,12 +198,15 @@ export type UsageSpan = {
   readonly tags?: readonly TagPair[] | undefined
 }
 export type TagPair = readonly [name: string, value: string]
+// With what only rows know.
+export type RowSpan = UsageSpan & {
+  // Any of them.
+  readonly errorCodes?: readonly string[] | undefined
+}
 export type UsageFilter = Page &
-  UsageSpan & {
+  RowSpan & {
     // The maximum number of rows examined for a page, matching or not; unlimited if absent.
     readonly lookMax?: number | undefined
-    // Any of them. Sums do not know the codes, so there is no summary of one.
-    readonly errorCodes?: readonly string[] | undefined
   }
 
 export const SUMMARY_GROUPS = ['day', 'hour', 'model', 'provider', 'key', 'account'] as const

@@ -107,7 +107,9 @@ export function usageApart(lists: UsageReports, reports: UsageReports): UsageRep
   return {
     get: (requestId, keyId) => lists.get(requestId, keyId),
     list: filter => (filter.lookMax === undefined ? reports : lists).list(filter),
+    listByCost: (filter, rowsMax) => reports.listByCost(filter, rowsMax),
     summary: (filter, groupBy) => reports.summary(filter, groupBy),
+    summaryOfRows: (filter, groupBy, rowsMax) => reports.summaryOfRows(filter, groupBy, rowsMax),
     overview: span => reports.overview(span),
   }
 }

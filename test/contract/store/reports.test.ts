@@ -3,23 +3,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seedStore } from '../../../bench/seed-store.ts'
-import { causeOf } from '../../../src/domain/error-cause.ts'
 import { DAY_MS } from '../../../src/domain/key.ts'
 import { HOUR_MS, type UsageRow } from '../../../src/domain/usage.ts'
 import { zoneOffsets } from '../../../src/domain/zone-offsets.ts'
 import {
-  type Page,
   type Spending,
   SUMMARY_GROUPS,
   type SummaryGroup,
-  type UsageFilter,
   type UsageSpan,
 } from '../../../src/store/contract/operator.ts'
 import type { Sql } from '../../../src/store/sql/sql.ts'
 import { sqlUsage } from '../../../src/store/sql/usage/usage.ts'
 import { ENGINES, openRepositories, type Repositories } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
-import { allRows, byGroup, rollAll, sumUp } from '../../support/usage-hours.ts'
+import { allRows, byGroup, fits, rollAll, sumUp } from '../../support/usage-hours.ts'
 
 const ROWS = 10_000
 const UNTIL = Date.UTC(2026, 5, 20, 11)
@@ -252,24 +249,6 @@ async function assertSummaries(
       assert.deepEqual(byGroup(kept), byGroup(sumUp(fitting, group)), `${group} ${JSON.stringify(filter)}`)
     }
   }
-}
-
-// In sums an unknown model has no name; a list still finds its rows.
-function fits(row: UsageRow, filter: Omit<UsageFilter, keyof Page>, models: 'known' | 'all' = 'all'): boolean {
-  const model = row.modelServed ?? row.modelRequested
-  return (
-    (filter.keyId === undefined || row.keyId === filter.keyId) &&
-    (filter.accountId === undefined || row.accountId === filter.accountId) &&
-    (filter.provider === undefined || row.provider === filter.provider) &&
-    (filter.outcome === undefined || row.outcome === filter.outcome) &&
-    (filter.cause === undefined || causeOf(row.outcome, row.errorCode) === filter.cause) &&
-    (filter.errorCodes === undefined || filter.errorCodes.includes(row.errorCode ?? '')) &&
-    (filter.model === undefined ||
-      (model === filter.model && (models === 'all' || row.errorCode !== 'model_not_found'))) &&
-    (filter.endpoint === 'all' || row.endpoint === (filter.endpoint ?? 'chat.completions')) &&
-    row.createdAt >= (filter.from ?? 0) &&
-    row.createdAt < (filter.to ?? Number.POSITIVE_INFINITY)
-  )
 }
 
 function topOf(rows: readonly UsageRow[], group: SummaryGroup): readonly Spending[] {

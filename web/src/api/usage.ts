@@ -21,22 +21,26 @@ export const USAGE_FILTERS = [
   'tag',
 ] as const
 export type UsageFilter = Partial<Record<(typeof USAGE_FILTERS)[number], string>> & {
-  // Of lists only: sums do not know it.
   readonly error_code?: readonly string[]
 }
+export type UsageSort = 'time' | 'cost'
 
 const PAGE = 200
 
 // Polls only while the first page is loaded, so that rows do not move under somebody who has scrolled down.
-export function useUsage(filter: UsageFilter) {
+export function useUsage(filter: UsageFilter, sort: UsageSort) {
+  const order = sort === 'time' ? {} : { sort }
   return useInfiniteQuery({
-    queryKey: ['usage', 'list', filter],
+    queryKey: ['usage', 'list', filter, sort],
     queryFn: ({ pageParam, signal }) =>
-      call<List<UsageRow>>('GET', `/usage${queryOf({ ...filter, limit: PAGE, after: pageParam })}`, { signal }),
+      call<List<UsageRow>>('GET', `/usage${queryOf({ ...filter, ...order, limit: PAGE, after: pageParam })}`, {
+        signal,
+      }),
     initialPageParam: '',
     getNextPageParam: page => (page.has_more ? page.data.at(-1)?.request_id : undefined),
     placeholderData: before => before,
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 ? LIVE_MS : false),
+    refetchInterval: ({ state }) =>
+      (state.data?.pages.length ?? 1) === 1 ? (sort === 'time' ? LIVE_MS : SLOW_MS) : false,
   })
 }
 

@@ -153,6 +153,11 @@ function whereErrors(codes: readonly string[]): string {
   return causes.has('other') ? IS_ERROR : `(${isKnown.join(' OR ')})`
 }
 
+// Of rows: sums do not know the codes.
+export function addCodes(asked: Conditions, codes: readonly string[] | undefined): void {
+  if (codes !== undefined) asked.add(`error_code IN (${codes.map(() => '?').join(', ')})`, ...codes)
+}
+
 // The filter of a report, the same for rows and for sums: billed endpoints, unless the filter names another.
 
 // The conditions on model and provider, each `?` standing for the requested value, and on the cause of an error; and whether

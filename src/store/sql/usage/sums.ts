@@ -4,12 +4,12 @@ import type { Nano } from '../../../domain/credits.ts'
 import { ERROR_CAUSES, type ErrorCause } from '../../../domain/error-cause.ts'
 import { DAY_MS } from '../../../domain/key.ts'
 import { HOUR_MS } from '../../../domain/usage.ts'
-import type { SummaryGroup, SummaryRow, UsageSpan } from '../../contract/operator.ts'
+import type { RowSpan, SummaryGroup, SummaryRow, UsageSpan } from '../../contract/operator.ts'
 import { big, int, type Row, type Tx, text } from '../sql.ts'
 import { type Dimension, ERROR_OUTCOMES } from './hour-columns.ts'
 import { type Grain, inHours, inTotals, type Part, partsOf, type Source, sourceOf, widened } from './parts.ts'
-import { narrow } from './reach.ts'
-import { addRowsOfKey } from './rows-of-key.ts'
+import { addCodes, narrow } from './reach.ts'
+import { addRowsOfKey, addRowsOfOwner } from './rows-of-key.ts'
 import { tagGroup } from './tag-sums.ts'
 
 export const GROUPS_MAX = 1000
@@ -25,7 +25,15 @@ export type Sums = { -readonly [Name in keyof Omit<SummaryRow, 'group'>]: Summar
 
 // Times newest first, everything else by cost, highest first.
 export async function summarise(filter: UsageSpan, groupBy: SummaryGroup, sql: Tx): Promise<readonly SummaryRow[]> {
-  const parts = await partsOf(await widened(filter, sql), sql)
+  return summaryOf(filter, await partsOf(await widened(filter, sql), sql), groupBy, sql)
+}
+
+// From rows alone, whatever sums there are.
+export function summariseRows(filter: RowSpan, groupBy: SummaryGroup, sql: Tx): Promise<readonly SummaryRow[]> {
+  return summaryOf(filter, [{ of: 'row', from: filter.from, to: filter.to }], groupBy, sql)
+}
+
+async function summaryOf(filter: RowSpan, parts: readonly Part[], groupBy: SummaryGroup, sql: Tx) {
   const grain = groupBy === 'day' || groupBy === 'hour' ? groupBy : undefined
   const groups =
     grain === undefined ? await sumsBy(filter, parts, groupBy, sql) : await series(filter, parts, grain, sql)
@@ -48,7 +56,7 @@ export async function spentIn(span: UsageSpan, of: 'key' | 'account', sql: Tx): 
   return total(groups.values()).cost
 }
 
-async function sumsBy(filter: UsageSpan, parts: readonly Part[], groupBy: SummaryGroup, sql: Tx) {
+async function sumsBy(filter: RowSpan, parts: readonly Part[], groupBy: SummaryGroup, sql: Tx) {
   const groups = new Map<string, Sums>()
   for (const part of parts) {
     const source = sourceOf(part, filter, sql)
@@ -65,7 +73,7 @@ function groupOf(groupBy: SummaryGroup, source: Source, sql: Tx): string {
 }
 
 // The newest groups, at most GROUPS_MAX of them in full; where there are more, also some that may be incomplete.
-export async function series(filter: UsageSpan, parts: readonly Part[], grain: Grain, sql: Tx) {
+export async function series(filter: RowSpan, parts: readonly Part[], grain: Grain, sql: Tx) {
   const groups = new Map<string, Sums>()
   const inTime = isOfTimeAlone(filter) ? await inTotals(parts, sql) : parts
   for (const part of [...(grain === 'day' ? inTime : inHours(inTime))].reverse()) {
@@ -84,7 +92,7 @@ function isOfTimeAlone({ keyId, accountId, model, provider, tags, cause }: Usage
   return [keyId, accountId, model, provider, tags, cause].every(asked => asked === undefined)
 }
 
-function groupsOf(filter: UsageSpan, source: Source, group: string, sql: Tx, order = ''): Promise<readonly Row[]> {
+function groupsOf(filter: RowSpan, source: Source, group: string, sql: Tx, order = ''): Promise<readonly Row[]> {
   narrowSource(filter, source, sql)
   return sql.all(
     `SELECT ${group} AS grp, ${sumsOf(source, filter.cause)} FROM ${source.table} ${source.asked.where()} GROUP BY 1${order}`,
@@ -105,8 +113,10 @@ export function sumsOf({ summand, dimension }: Source, cause?: ErrorCause): stri
 }
 
 // Chats unless the endpoint says otherwise.
-export function narrowSource(filter: UsageSpan, { asked, dimension, summand, ids }: Source, sql: Tx): void {
-  if (ids !== undefined) addRowsOfKey(asked, filter.keyId, ids, sql)
+export function narrowSource(filter: RowSpan, { asked, dimension, summand, ids }: Source, sql: Tx): void {
+  if (ids !== undefined && filter.errorCodes !== undefined) addRowsOfOwner(asked, filter, sql)
+  else if (ids !== undefined) addRowsOfKey(asked, filter.keyId, ids, sql)
+  addCodes(asked, filter.errorCodes)
   narrow(asked, filter, {
     model: `${dimension('model')} = ?`,
     provider: `${dimension('provider')} = ?`,

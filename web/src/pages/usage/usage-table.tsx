@@ -1,13 +1,14 @@
-// The list of requests: renders only the rows near the viewport and loads older ones while the page is scrolled.
+// The list of requests: renders only the rows near the viewport and loads more while the page is scrolled. The server sorts.
 import { Anchor, Table, Text } from '@mantine/core'
 import type { UseInfiniteQueryResult } from '@tanstack/react-query'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, type Ref, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { UsageRow } from '../../api/usage.ts'
+import type { UsageRow, UsageSort } from '../../api/usage.ts'
 import { AccountName } from '../../components/account-name.tsx'
 import { Credits } from '../../components/credits.tsx'
 import { KeyName } from '../../components/key-name.tsx'
+import { SortableHead } from '../../components/sorting.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { type Column, TableFrame } from '../../components/table-frame.tsx'
 import { tagTexts } from '../../components/tags.tsx'
@@ -20,7 +21,12 @@ import { count, duration } from '../../format/numbers.ts'
 const ROW_PX = 38
 const AHEAD = 40
 
-type Props = { readonly rows: readonly UsageRow[]; readonly of: UseInfiniteQueryResult }
+type Props = {
+  readonly rows: readonly UsageRow[]
+  readonly of: UseInfiniteQueryResult
+  readonly sort: UsageSort
+  readonly onSort: (sort: UsageSort) => void
+}
 
 const COLUMNS: readonly Column[] = [
   { name: 'Time', width: 150, card: 'unnamed' },
@@ -37,12 +43,20 @@ const COLUMNS: readonly Column[] = [
 const TAGS: Column = { name: 'Tags', width: '11%', card: 'unnamed' }
 const BEFORE_TAGS = COLUMNS.findIndex(({ name }) => name === 'Key') + 1
 
+const SORTS: Readonly<Record<string, UsageSort>> = { Time: 'time', Cost: 'cost' }
+
 // The column of tags only where there are any: most installations have none.
-function columnsOf(hasTags: boolean): readonly Column[] {
-  return hasTags ? COLUMNS.toSpliced(BEFORE_TAGS, 0, TAGS) : COLUMNS
+function columnsOf(hasTags: boolean, { sort, onSort }: Pick<Props, 'sort' | 'onSort'>): readonly Column[] {
+  const columns = hasTags ? COLUMNS.toSpliced(BEFORE_TAGS, 0, TAGS) : COLUMNS
+  return columns.map(column => {
+    const by = SORTS[column.name]
+    if (by === undefined) return column
+    const state = { by: sort, isDescending: true }
+    return { ...column, head: <SortableHead name={by} label={column.name} sort={state} onSort={() => onSort(by)} /> }
+  })
 }
 
-export function UsageTable({ rows, of }: Props): ReactNode {
+export function UsageTable({ rows, of, sort, onSort }: Props): ReactNode {
   const top = useRef<HTMLDivElement>(null)
   const [scrollMargin, setScrollMargin] = useState(0)
   const hasTags = rows.some(({ tags }) => Object.keys(tags).length > 0)
@@ -68,7 +82,7 @@ export function UsageTable({ rows, of }: Props): ReactNode {
 
   return (
     <div className="panel" ref={top}>
-      <TableFrame label="Requests" columns={columnsOf(hasTags)} isFixed>
+      <TableFrame label="Requests" columns={columnsOf(hasTags, { sort, onSort })} isFixed>
         {above > 0 && <Space height={above} />}
         {items.map(({ index, key }) => {
           const row = rows[index]
@@ -80,7 +94,7 @@ export function UsageTable({ rows, of }: Props): ReactNode {
         {below > 0 && <Space height={below} />}
       </TableFrame>
       <Text size="xs" c="dimmed" px="md" py={6} role="status">
-        {count(rows.length)} rows{hasNextPage ? ' loaded; scroll for older ones' : ''}
+        {count(rows.length)} rows{hasNextPage ? ` loaded; scroll for ${sort === 'time' ? 'older ones' : 'more'}` : ''}
         {isFetchingNextPage ? ' · loading…' : ''}
       </Text>
     </div>

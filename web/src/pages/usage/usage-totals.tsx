@@ -8,7 +8,15 @@ import { count, share } from '../../format/numbers.ts'
 
 export function UsageTotals({ filter }: { readonly filter: UsageFilter }): ReactNode {
   // Of days there are at most a thousand, whatever the number of accounts and models.
-  const { data } = useSummary('day', filter)
+  const { data, error } = useSummary('day', filter)
+  // Of an error code, in a range with too many requests.
+  if (error !== null && filter.error_code !== undefined)
+    return (
+      <Text size="sm" c="dimmed">
+        There are no totals of this error code for a range with so many requests. Choose a shorter one, or a cause of
+        failure.
+      </Text>
+    )
   if (data === undefined) return null
   const days = data.data
   const sum = (of: (day: Summary) => number) => days.reduce((all, day) => all + of(day), 0)

@@ -1,11 +1,11 @@
-// The usage page: one row per request, newest first.
-import { Anchor, Button, Group, Text } from '@mantine/core'
+// The usage page: one row per request, newest or most expensive first.
+import { Anchor, Button, Group } from '@mantine/core'
 import { IconDownload, IconListDetails } from '@tabler/icons-react'
 import { type ReactNode, useMemo } from 'react'
 import { Link } from 'wouter'
 import { apiUrl, queryOf } from '../../api/call.ts'
 import { serverNow } from '../../api/connection.ts'
-import { USAGE_FILTERS, type UsageFilter, type UsageRow, useUsage } from '../../api/usage.ts'
+import { USAGE_FILTERS, type UsageFilter, type UsageRow, type UsageSort, useUsage } from '../../api/usage.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { Page } from '../../components/page.tsx'
@@ -22,7 +22,8 @@ export default function Usage(): ReactNode {
   const range = usageRange(params)
   const filter = useFilter(params, range)
   const groupBy = groupOf(params)
-  const usage = useUsage(filter)
+  const sort = params.get('sort') === 'cost' ? 'cost' : 'time'
+  const usage = useUsage(filter, sort)
   const rows = usage.data?.pages.flatMap(page => page.data) ?? []
   const isFiltered = Object.keys(filter).length > 0
   const csv =
@@ -50,15 +51,15 @@ export default function Usage(): ReactNode {
       }
     >
       <UsageFilters range={range} filter={filter} onChange={setParams} />
-      {filter.error_code === undefined ? (
-        <UsageTotals filter={filter} />
-      ) : (
-        <Text size="sm" c="dimmed">
-          There are no totals or groups by error code. Choose a cause of failure for these.
-        </Text>
-      )}
-      {groupBy === undefined || filter.error_code !== undefined ? (
-        <Requests usage={usage} rows={rows} isFiltered={isFiltered} />
+      <UsageTotals filter={filter} />
+      {groupBy === undefined ? (
+        <Requests
+          usage={usage}
+          rows={rows}
+          isFiltered={isFiltered}
+          sort={sort}
+          onSort={by => setParams({ sort: by === 'cost' ? 'cost' : '' })}
+        />
       ) : (
         <UsageGroups key={groupBy} groupBy={groupBy} filter={filter} onFilter={setParams} />
       )}
@@ -82,13 +83,26 @@ type RequestsProps = {
   readonly usage: ReturnType<typeof useUsage>
   readonly rows: readonly UsageRow[]
   readonly isFiltered: boolean
+  readonly sort: UsageSort
+  readonly onSort: (sort: UsageSort) => void
 }
 
-function Requests({ usage, rows, isFiltered }: RequestsProps): ReactNode {
+function Requests({ usage, rows, isFiltered, sort, onSort }: RequestsProps): ReactNode {
   return (
     <>
-      {usage.error !== null && <ErrorAlert error={usage.error} onRetry={() => void usage.refetch()} />}
-      {rows.length > 0 && <UsageTable rows={rows} of={usage} />}
+      {usage.error !== null && (
+        <ErrorAlert
+          error={usage.error}
+          onRetry={() => void usage.refetch()}
+          {...(sort === 'cost' ? { hint: 'Choose a shorter time range, or sort by time.' } : {})}
+        />
+      )}
+      {sort === 'cost' && usage.error !== null && (
+        <Button variant="default" w="fit-content" onClick={() => onSort('time')}>
+          Sort by time
+        </Button>
+      )}
+      {rows.length > 0 && <UsageTable rows={rows} of={usage} sort={sort} onSort={onSort} />}
       {usage.isSuccess && rows.length === 0 && (
         <div className="panel">
           <EmptyState icon={IconListDetails} title={isFiltered ? 'No matching requests' : 'No requests yet'}>
