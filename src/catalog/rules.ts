@@ -21,7 +21,7 @@ export function* providerFaults(input: ProviderInput, keys: KeyRule): Faults {
 
 // What a model refers to.
 export type Known = {
-  readonly providers: ReadonlySet<string>
+  readonly providers: Pick<ReadonlySet<string>, 'has'>
   readonly exchange: Exchange
   // The problem of a target whose provider does not exist.
   readonly unknownProvider: string
@@ -72,13 +72,13 @@ function* typeFaults({ type = 'chat', ...input }: ModelInput): Faults {
   if (modalities.some(each => each !== 'text')) yield invalidField(['input_modalities'], 'must be text for embeddings')
 }
 
-export function* providerNameFaults(providers: readonly ProviderInput[]): Faults {
+export function* providerNameFaults(providers: readonly Pick<ProviderInput, 'id'>[]): Faults {
   for (const [name, index] of repetitions(providers.map(({ id }) => id)))
     yield invalidField(['providers', index, 'id'], taken(name))
 }
 
 // An id or an alias is the name of one model.
-export function* modelNameFaults(models: readonly ModelInput[]): Faults {
+export function* modelNameFaults(models: readonly Pick<ModelInput, 'id' | 'aliases'>[]): Faults {
   const ids = models.map(({ id }) => id)
   for (const [name, index] of repetitions(ids)) yield invalidField(['models', index, 'id'], taken(name))
   const names = new Set(ids)

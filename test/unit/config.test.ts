@@ -545,6 +545,59 @@ trusted_proxies: [nowhere]
   )
 })
 
+test('what has a wrong shape hides no broken rule elsewhere, and causes none', () => {
+  const model = (id: string, provider: string) =>
+    `  - { id: ${id}, context_length: 5, max_output_tokens: 3, pricing: { prompt: "0", completion: "0" }, targets: [{ provider: ${provider}, model: x }] }`
+  using place = openPlace(`providers:
+  - { id: a, kind: opnai, base_url: "http://a" }
+  - { id: b, kind: openai, base_url: "http://b", region: x }
+  - { id: b, kind: openai, base_url: "http://b" }
+models:
+${model('m', 'a')}
+${model('n', 'z')}
+  - { id: m }
+drain_max: -1
+trusted_proxies: [nowhere]
+cors_origins: ["https://app.example.com/"]
+`)
+
+  assert.throws(
+    () => loadConfig({}, place.dir),
+    (error: Error) => {
+      const keys = error.message.split('\n').map(line => /^.*?:(\d+):\d+: (\S+):/.exec(line)?.slice(1).join(' '))
+      assert.deepEqual(keys, [
+        '2 providers[0].kind',
+        '3 providers[1].region',
+        '4 providers[2].id',
+        '7 models[1].targets[0].provider',
+        '8 models[2].context_length',
+        '8 models[2].pricing',
+        '8 models[2].targets',
+        '8 models[2].id',
+        '9 drain_max',
+        '10 trusted_proxies[0]',
+        '11 cors_origins[0]',
+      ])
+      return true
+    },
+  )
+})
+
+test('without a list of providers, or with one that has no id, no model names an unknown one', () => {
+  const models = `models:
+  - { id: m, context_length: 5, max_output_tokens: 3, pricing: { prompt: "0", completion: "0" }, targets: [{ provider: z, model: x }] }
+`
+  for (const providers of ['providers: all', 'providers: [{ kind: demo }]']) {
+    using place = openPlace(`${providers}\n${models}`)
+
+    assert.throws(
+      () => loadConfig({}, place.dir),
+      (error: Error) => !/models/.test(error.message) && /providers/.test(error.message),
+      providers,
+    )
+  }
+})
+
 test('a file with very many mistakes reports the first and how many more there are', () => {
   using place = openPlace(`providers:\n${'  - { id: 5 }\n'.repeat(200)}`)
 

@@ -31,10 +31,12 @@ type Print = (rows: readonly Json[]) => Promise<void>
 
 // Until the process is interrupted, or its reader is gone.
 async function follow(given: URLSearchParams, past: readonly Json[], print: Print, client: Client): Promise<void> {
-  // A running request has no outcome yet, so this filter is applied here.
+  // A running request has no outcome and no error code yet, so these filters are applied here.
   const query = new URLSearchParams(given)
-  const outcome = query.get('outcome')
-  query.delete('outcome')
+  const [outcome, codes] = [query.get('outcome'), query.getAll('error_code')]
+  for (const name of ['outcome', 'error_code']) query.delete(name)
+  const isMeant = (row: Json) =>
+    (outcome === null || row.outcome === outcome) && (codes.length === 0 || codes.includes(String(row.error_code)))
   const poll = usagePoller(query, past, client)
   let [isLost, isGone] = [false, false]
   process.stdout.once('error', () => {
@@ -45,7 +47,7 @@ async function follow(given: URLSearchParams, past: readonly Json[], print: Prin
       const { settled, missed } = await poll()
       if (isLost) process.stderr.write('connected again\n')
       isLost = false
-      await print(settled.filter(row => outcome === null || row.outcome === outcome))
+      await print(settled.filter(isMeant))
       if (missed) process.stderr.write('… there were more requests than can be shown\n')
     } catch (error) {
       if (!isPassing(error)) throw error

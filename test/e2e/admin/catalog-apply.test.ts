@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { FILE_SETTINGS } from '../../../src/config/file.ts'
+import { FILE_SETTINGS } from '../../../src/config/file-schema.ts'
 import { cli } from '../../support/cli.ts'
 import { type Gateway, startGateway } from '../../support/gateway.ts'
 import type { Loose } from '../../support/http-call.ts'
