@@ -1,6 +1,7 @@
 // The command line: loads the requested command only, and turns errors into messages and exit codes: 0 success, 1 failure,
 // 2 usage or configuration error.
 import { styleText } from 'node:util'
+import { escapeUnseen } from '../lib/text.ts'
 import { version } from '../lib/version.ts'
 import { asksForHelp, readInput } from './arguments.ts'
 import { BadUsage, type Command, Failed } from './command.ts'
@@ -81,9 +82,9 @@ function explain(error: unknown): number {
   // System errors already name the operation and the file.
   const isSystemError = 'syscall' in error
   const known = wrong || isSystemError || error instanceof Failed || error.name === 'NotAuditable'
-  process.stderr.write(
-    `${styleText('red', 'turnpike:', { stream: process.stderr })} ${known ? error.message : error.stack}\n`,
-  )
+  // Messages of the gateway may have names of others in them.
+  const lines = known ? error.message.split('\n').map(escapeUnseen).join('\n') : error.stack
+  process.stderr.write(`${styleText('red', 'turnpike:', { stream: process.stderr })} ${lines}\n`)
   return wrong ? 2 : 1
 }
 

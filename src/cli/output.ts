@@ -3,6 +3,7 @@
 import { styleText } from 'node:util'
 import { systemClock } from '../lib/clock.ts'
 import { csvRecord } from '../lib/csv.ts'
+import { escapeUnseen } from '../lib/text.ts'
 import { BadUsage, type Input } from './command.ts'
 import { cut, GAP, type Kind, layOut, pad } from './layout.ts'
 import { didYouMean } from './suggest.ts'
@@ -29,7 +30,7 @@ export type Table = {
 type Shape = Pick<Input, 'format' | 'text' | 'flag'>
 
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+  process.stdout.write(`${JSON.stringify(value, null, 2).split('\n').map(escapeUnseen).join('\n')}\n`)
 }
 
 export function printRows({ columns, rows, id = 'id' }: Table, input: Shape): void {
@@ -156,7 +157,7 @@ function coloured(text: string, cell: string): string {
   return isStopped || ODD.includes(cell) ? styleText('yellow', text) : text
 }
 
-// Names come from operators and clients: control characters must not reach the terminal.
+// Names come from operators and clients: what controls the terminal, or turns a line round, must not reach it.
 export function clean(cell: Cell): string {
-  return cell === null || cell === undefined ? '-' : String(cell).replace(/[\p{Cc}\p{Cf}]/gu, '�')
+  return cell === null || cell === undefined ? '-' : escapeUnseen(String(cell))
 }

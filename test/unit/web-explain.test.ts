@@ -130,3 +130,9 @@ test('an error code of another version is explained by its message', () => {
 
   assert.equal(sentence, 'Refused: something new happened.')
 })
+
+test('a model that a caller made up does not turn the sentence round', () => {
+  const { sentence } = explained({ error_code: 'model_not_found', model_requested: '\u202eشات', error_message: null })
+
+  assert.equal(sentence, 'Refused: the model “\u2068\ufffdشات\u2069” does not exist or is not active.')
+})

@@ -1,6 +1,7 @@
 // Prints requests as lines and follows new ones. A gateway that restarts is waited for.
 import { setTimeout } from 'node:timers/promises'
 import { styleText } from 'node:util'
+import { escapeUnseen } from '../../lib/text.ts'
 import { BadUsage, Failed, type Input } from '../command.ts'
 import { readCount } from '../document.ts'
 import type { Client, Json } from '../http-client.ts'
@@ -65,7 +66,7 @@ function isPassing(error: unknown): boolean {
 
 function linePrinter(input: Input, names: ObjectNames): Print {
   const write = (text: string) => void process.stdout.write(text)
-  if (input.json) return async rows => write(rows.map(row => `${JSON.stringify(row)}\n`).join(''))
+  if (input.json) return async rows => write(rows.map(row => `${escapeUnseen(JSON.stringify(row))}\n`).join(''))
   const line = process.stdout.isTTY ? terminalLine : tabbedLine
   return async rows => {
     const accounts = await names.ofAll(

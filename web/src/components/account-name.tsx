@@ -3,6 +3,7 @@ import { Anchor, Select } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useAccountDirectory, useAccountName } from '../api/accounts.ts'
+import { isolated } from '../format/isolated.ts'
 
 export function AccountName({ id }: { readonly id: string }): ReactNode {
   const name = useAccountName(id)
@@ -36,7 +37,7 @@ export function AccountSelect(props: AccountSelectProps): ReactNode {
       clearable
       limit={100}
       nothingFoundMessage="No matching account"
-      data={accounts.map(({ id, name }) => ({ value: id, label: `${name} · ${id.slice(-6)}` }))}
+      data={accounts.map(({ id, name }) => ({ value: id, label: `${isolated(name)} · ${id.slice(-6)}` }))}
       value={value === '' ? null : value}
       onChange={id => onChange(id ?? '')}
       error={error}

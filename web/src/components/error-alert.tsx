@@ -3,6 +3,7 @@ import { Alert, Button, Code, Group, Text } from '@mantine/core'
 import { IconAlertCircle } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { ApiError } from '../api/call.ts'
+import { withoutControls } from '../format/isolated.ts'
 
 export type ErrorAlertProps = {
   readonly error: unknown
@@ -35,5 +36,5 @@ export function ErrorAlert({ error, title = 'Something went wrong', hint, onRetr
 }
 
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return withoutControls(error instanceof Error ? error.message : String(error))
 }

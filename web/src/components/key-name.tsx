@@ -3,6 +3,7 @@ import { Anchor, type ComboboxItem, Select, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { useKeyDirectory, useKeyName } from '../api/keys.ts'
+import { isolated } from '../format/isolated.ts'
 
 type KeyNameProps = {
   readonly id: string
@@ -21,7 +22,7 @@ export function KeyName({ id, last4, hasLabel = true }: KeyNameProps): ReactNode
       href={`/keys/${id}`}
       size="sm"
       className="name-and-label"
-      title={`${key?.name ?? id} ${label ?? ''}`}
+      title={`${isolated(key?.name ?? id)} ${label ?? ''}`}
     >
       <bdi className="one-line" style={{ maxWidth: 220 }}>
         {key?.name ?? id}
@@ -40,7 +41,7 @@ export type KeySelectProps = { readonly value: string; readonly onChange: (id: s
 export function KeySelect({ value, onChange }: KeySelectProps): ReactNode {
   const keys = useKeyDirectory()
   const [search, setSearch] = useState('')
-  const listed = [...(keys?.values() ?? [])].map(({ id, name, label }) => ({ value: id, label: `${name} · ${label}` }))
+  const listed = [...(keys?.values() ?? [])].map(({ id, name, label }) => ({ value: id, label: `${isolated(name)} · ${label}` }))
   // A key that is not listed can be chosen by its full ID.
   const pasted = /^key_\w+$/.test(search.trim()) ? search.trim() : ''
   const others = [...new Set([value, pasted])].filter(id => id !== '' && !keys?.has(id))

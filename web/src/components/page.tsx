@@ -1,6 +1,7 @@
 // The frame of a page: title, description, actions and content.
 import { Box, Group, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
+import { isolated } from '../format/isolated.ts'
 
 export type PageProps = {
   readonly title: string
@@ -19,7 +20,7 @@ export function setProductName(name: string): void {
 
 export function Page({ title, about, actions, above, children }: PageProps): ReactNode {
   useEffect(() => {
-    document.title = `${title} · ${product}`
+    document.title = `${isolated(title)} · ${product}`
   }, [title])
   return (
     <Stack gap="md" maw={1400} mx="auto">

@@ -15,6 +15,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx'
 import { notify } from '../../components/notify.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { attemptOutcome } from '../../components/usage/outcomes.ts'
+import { isolated } from '../../format/isolated.ts'
 import { duration } from '../../format/numbers.ts'
 import { credentialLabel } from './credential-label.ts'
 
@@ -27,7 +28,7 @@ export function TargetActions({ of, target }: Props): ReactNode {
   const test = useTestTarget(provider)
   const set = useSetTarget(provider)
   const isDisabled = target.status === 'disabled'
-  const name = `${provider} ${target.model}`
+  const name = `${provider} ${isolated(target.model)}`
   const close = () => setOpen(undefined)
   if (!mayChange) return null
 
@@ -116,7 +117,7 @@ function LastTargetOf({ provider, model }: { readonly provider: string; readonly
   if (left.length === 0) return null
   return (
     <Text size="sm" c="red" className="break">
-      No other target serves {left.map(({ id }) => id).join(', ')}: requests for {left.length === 1 ? 'it' : 'them'} get
+      No other target serves {left.map(({ id }) => isolated(id)).join(', ')}: requests for {left.length === 1 ? 'it' : 'them'} get
       “model not found”.
     </Text>
   )

@@ -4,6 +4,7 @@ import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import type { Attention as Item } from '../../api/overview.ts'
+import { withoutControls } from '../../format/isolated.ts'
 
 const SHOWN_MAX = 6
 
@@ -30,10 +31,10 @@ export function Attention({ of: items, usage }: { readonly of: readonly Item[]; 
       <List size="sm" spacing={2} listStyleType="none">
         {items.slice(0, isAll ? items.length : SHOWN_MAX).map(item => (
           <List.Item key={`${item.kind} ${item.id} ${item.message}`}>
-            <Anchor component={Link} href={linkOf(item, usage)} size="sm" className="break">
+            <Anchor component={Link} href={linkOf(item, usage)} size="sm" className="name">
               {item.name}
             </Anchor>{' '}
-            {item.message}
+            <bdi>{withoutControls(item.message)}</bdi>
           </List.Item>
         ))}
       </List>

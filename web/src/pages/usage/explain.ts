@@ -4,6 +4,7 @@ import type { OperatorUsageObject as UsageRow } from '../../../../src/domain/usa
 import { durationMs } from '../../components/usage/request-duration.ts'
 import { amount } from '../../format/amounts.ts'
 import { isZero } from '../../format/decimals.ts'
+import { isolated, withoutControls } from '../../format/isolated.ts'
 import { count, duration } from '../../format/numbers.ts'
 
 export type Action = { readonly label: string; readonly href: string }
@@ -57,13 +58,13 @@ const openModel = ({ model_requested: model }: UsageRow): Action => ({
 
 // What the caller was told, where that is all there is to say.
 const said: Explain = ({ error_message: message, error_code: code }) => [
-  lowerFirst(message ?? (code !== null && code in REFUSALS ? REFUSALS[code as RefusalCode].message : `${code}.`)),
+  lowerFirst(withoutControls(message ?? (code !== null && code in REFUSALS ? REFUSALS[code as RefusalCode].message : `${code}.`))),
 ]
 
 const invalid: Explain = (row, detail) => {
   const [message] = said(row, detail)
   const { param } = detail
-  return [`the request is not valid${typeof param === 'string' ? ` (${param})` : ''}: ${message}`]
+  return [`the request is not valid${typeof param === 'string' ? ` (${isolated(param)})` : ''}: ${message}`]
 }
 
 const providerFailed =
@@ -72,7 +73,7 @@ const providerFailed =
     const tried = [...new Set(row.attempts.map(({ provider }) => provider))]
     const by = tried.length === 0 ? '' : ` Tried: ${tried.join(', ')}.`
     const last = lastWords(row, detail)
-    return [`${words}.${by}${last === undefined ? '' : ` ${stop(last)}`}`, openProvider]
+    return [`${words}.${by}${last === undefined ? '' : ` ${stop(withoutControls(last))}`}`, openProvider]
   }
 
 // What a provider said, rather than what the client was told.
@@ -122,9 +123,9 @@ const ERRORS: Readonly<Record<RefusalCode, Explain>> = {
   invalid_value: invalid,
   missing_field: invalid,
   unsupported_value: invalid,
-  model_not_found: row => [`the model “${row.model_requested ?? ''}” does not exist or is not active.`, openModel(row)],
+  model_not_found: row => [`the model “${isolated(row.model_requested ?? '')}” does not exist or is not active.`, openModel(row)],
   model_not_allowed: row => [
-    `the key may not use the model “${row.model_requested ?? ''}”.`,
+    `the key may not use the model “${isolated(row.model_requested ?? '')}”.`,
     editKey('Edit allowed models', row),
   ],
   context_length_exceeded: (row, detail) => [said(row, detail)[0], openModel(row)],
@@ -133,7 +134,7 @@ const ERRORS: Readonly<Record<RefusalCode, Explain>> = {
   credits_held: row => ['the remaining credits were held by requests that were still running.', addCredits(row)],
   upstream_rejected: row => [
     `${row.attempts.at(-1)?.provider ?? 'the provider'} rejected the request as invalid${
-      row.error_message === null ? '.' : `: ${stop(row.error_message)}`
+      row.error_message === null ? '.' : `: ${stop(withoutControls(row.error_message))}`
     }`,
     openModel(row),
   ],

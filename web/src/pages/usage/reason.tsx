@@ -6,6 +6,7 @@ import { Link } from 'wouter'
 import { useMayChange } from '../../api/session-context.ts'
 import type { UsageRow } from '../../api/usage.ts'
 import { amount, isLess } from '../../format/amounts.ts'
+import { withoutControls } from '../../format/isolated.ts'
 import { type Explanation, explain } from './explain.ts'
 
 const LOOKS = {
@@ -36,7 +37,7 @@ export function Reason({ of: row }: { readonly of: UsageRow }): ReactNode {
         <Text size="xs" c="dimmed" mt={4} className="break">
           The client received {row.http_status === null ? '' : `HTTP ${row.http_status} `}
           <span className="mono">{row.error_code}</span>
-          {row.error_message === null ? '' : `: ${row.error_message}`}
+          {row.error_message === null ? '' : `: ${withoutControls(row.error_message)}`}
         </Text>
       )}
     </Alert>
