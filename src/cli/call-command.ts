@@ -87,6 +87,18 @@ export type Filters = Readonly<
   Record<string, Option & { readonly query?: string; readonly written?: (text: string) => string }>
 >
 
+// The order of a list; without it newest first.
+export function sortFilters(names: readonly string[]): Filters {
+  return {
+    sort: { value: 'ORDER', about: `${names.join(', ')} (default: newest first)`, values: names },
+    order: {
+      value: 'DIRECTION',
+      about: 'asc or desc (default: asc for names, desc for others)',
+      values: ['asc', 'desc'],
+    },
+  }
+}
+
 export function listCommand(
   help: Help,
   of: ListShape & { readonly filters?: Filters; path(input: Input): string },

@@ -1,13 +1,7 @@
 // The schema of the configuration file.
 import { type Static, Type } from 'typebox'
 import { Credits, Factor, ModelSchema, ProviderSchema, strict, TEXT_MAX, texts } from '../catalog/schema.ts'
-import {
-  ALLOWLIST_ENTRIES_MAX,
-  CONCURRENT_LIMIT_MAX,
-  DAILY_LIMIT_MAX,
-  RPM_LIMIT_MAX,
-  SCOPES,
-} from '../domain/key.ts'
+import { ALLOWLIST_ENTRIES_MAX, CONCURRENT_LIMIT_MAX, DAILY_LIMIT_MAX, RPM_LIMIT_MAX, SCOPES } from '../domain/key.ts'
 import { BOUNDS } from './limits.ts'
 import { PORTAL_WORDS, PortalSchema } from './portal.ts'
 

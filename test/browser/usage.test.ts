@@ -57,7 +57,10 @@ test('usage has totals, ranges and groups', { skip: !hasBrowser() }, async t => 
   })
 
   await t.test('requests are sorted by cost, and by time again', async () => {
-    await gateway.chat({ model: 'demo/echo', messages: [{ role: 'user', content: 'word '.repeat(500) }] }, { key: String(quiet) })
+    await gateway.chat(
+      { model: 'demo/echo', messages: [{ role: 'user', content: 'word '.repeat(500) }] },
+      { key: String(quiet) },
+    )
     await gateway.chat({ model: 'demo/echo' }, { key: String(busy) })
     await open('/usage')
     const first = page.getByRole('row').nth(1)

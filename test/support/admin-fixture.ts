@@ -110,6 +110,7 @@ export async function openAdminFixture() {
         targets: () => ({ targets: [], credentials: [] }),
         others: async () => ({ nearLimits: await repositories.gauges.nearLimits(20), webhooks: [] }),
       },
+      reportRowsMax: BOUNDS.reportRowsMax,
     }),
     events: eventMethods({ events: repositories.events }),
     operators: operatorMethods({ operators: repositories.operators, operatorsMax: 5, newId, randomBytes }),

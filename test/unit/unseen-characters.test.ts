@@ -8,7 +8,10 @@ import { isolated, withoutControls } from '../../web/src/format/isolated.ts'
 
 test('the terminal shows what is not seen as escapes', () => {
   assert.equal(clean('photo\u202egnp.exe'), 'photo\\u202egnp.exe')
-  assert.equal(clean('a\u001b[31m\u009b2J\nb\u2028\u200b\u{e0001}'), 'a\\u001b[31m\\u009b2J\\u000ab\\u2028\\u200b\\udb40\\udc01')
+  assert.equal(
+    clean('a\u001b[31m\u009b2J\nb\u2028\u200b\u{e0001}'),
+    'a\\u001b[31m\\u009b2J\\u000ab\\u2028\\u200b\\udb40\\udc01',
+  )
   for (const text of ['Łódź 日本', 'مرحبا', '👩\u200d💻', 'a\u200cb', '']) assert.equal(clean(text), text)
 })
 

@@ -12,7 +12,7 @@ export const PORTAL_LIMIT_OPTIONS: Readonly<Record<string, Option>> = {
   daily: { value: 'N', about: 'highest requests per UTC day of a key, or "none"' },
   'max-concurrent': { value: 'N', about: 'highest number of concurrent requests of a key, or "none"' },
   'credit-limit': { value: 'CREDITS', about: 'highest credit limit of a key, or "none"' },
-  'expires-in-days': { value: 'N', about: 'a key must expire within so many days, or "none"' },
+  'expires-in-days': { value: 'N', about: 'days within which a key must expire, or "none"' },
   model: {
     value: 'ID',
     multiple: true,
@@ -58,11 +58,9 @@ function changesOf(input: Input): Json {
   const [credits, models] = [input.text('credit-limit'), input.texts('model')]
   if (credits !== undefined && credits !== 'none' && parseCredits(credits) === undefined)
     throw new BadUsage('--credit-limit must be a decimal number such as 10 or 0.25, or "none"')
-  const counts = Object.entries(COUNTS).flatMap(([option, field]) => {
-    if (input.text(option) === 'none') return [[field, null] as const]
-    const count = readCount(input, option)
-    return count === undefined ? [] : [[field, count] as const]
-  })
+  const counts = Object.entries(COUNTS)
+    .map(([option, field]) => [field, input.text(option) === 'none' ? null : readCount(input, option)] as const)
+    .filter(([, count]) => count !== undefined)
   return {
     ...Object.fromEntries(counts),
     ...(credits === undefined ? {} : { credit_limit: credits === 'none' ? null : credits }),

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { parseCredits } from '../../domain/credits.ts'
 import { checkPortalLimits, PORTAL_LIMIT_OPTIONS, portalLimits } from '../accounts/portal-limits.ts'
-import { callCommand, clientCommand, listCommand, pathOf } from '../call-command.ts'
+import { callCommand, clientCommand, listCommand, pathOf, sortFilters } from '../call-command.ts'
 import { BadUsage, type Command, Failed, type Input, type Option } from '../command.ts'
 import { BUDGET_OPTION, ifMatch, readBudgets, something, VERSION_OPTION } from '../document.ts'
 import type { Client, Json } from '../http-client.ts'
@@ -26,7 +26,11 @@ export const commands: Readonly<Record<string, Command>> = {
     {
       usage: 'accounts list [options]',
       about: 'Lists accounts with their available credits, newest first.',
-      examples: ['turnpike accounts list --search acme', 'turnpike accounts list -o csv > accounts.csv'],
+      examples: [
+        'turnpike accounts list --search acme',
+        'turnpike accounts list --sort available --order asc',
+        'turnpike accounts list -o csv > accounts.csv',
+      ],
     },
     {
       path: () => '/accounts',
@@ -38,6 +42,7 @@ export const commands: Readonly<Record<string, Command>> = {
         status: STATUS,
         search: { value: 'TEXT', about: 'part of the name, ID, e-mail or external ID', query: 'q' },
         'external-id': { value: 'ID', about: 'exactly this external ID', query: 'external_id' },
+        ...sortFilters(['name', 'available', 'spent']),
       },
     },
   ),

@@ -1,6 +1,6 @@
 // `turnpike keys …`: API keys. A secret is printed only when it is created.
 import { systemClock } from '../../lib/clock.ts'
-import { callCommand, listCommand, pathOf } from '../call-command.ts'
+import { callCommand, listCommand, pathOf, sortFilters } from '../call-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'
 import { BUDGET_OPTION, ifMatch, readBudgets, readCount, readTag, something, VERSION_OPTION } from '../document.ts'
 import type { Json } from '../http-client.ts'
@@ -68,6 +68,7 @@ export const commands: Readonly<Record<string, Command>> = {
       about: 'Lists keys, newest first.',
       examples: [
         'turnpike keys list --account acme --status active',
+        'turnpike keys list --sort last_used --limit 20',
         'turnpike keys list --columns name,state,spent_this_month,last_used_at',
       ],
     },
@@ -86,6 +87,7 @@ export const commands: Readonly<Record<string, Command>> = {
         status: STATUS,
         account: { value: 'ACCOUNT', about: 'only keys of this account', query: 'account_id', names: 'account' },
         search: { value: 'TEXT', about: 'part of the name, ID or last four characters', query: 'q' },
+        ...sortFilters(['name', 'last_used', 'spent']),
       },
     },
   ),

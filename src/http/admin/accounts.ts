@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AccountMethods, LedgerObject } from '../../admin/accounts.ts'
 import type { Page } from '../../store/contract/operator.ts'
 import { type CsvReport, isCsv, sendCsv } from '../csv.ts'
-import { ifMatchOf, pageOf, serve } from './endpoint.ts'
+import { ifMatchOf, pageOf, serve, sortingOf } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
 
@@ -23,6 +23,7 @@ export function accountEndpoints(
         name: query.name?.toWellFormed(),
         externalId: query.external_id,
         q: query.q?.toWellFormed(),
+        sorting: sortingOf(query),
       }),
     needs,
   )

@@ -5,7 +5,7 @@ import { refusalOfFault } from '../../admin/input.ts'
 import { PATTERN_WORDS as CATALOG_WORDS } from '../../catalog/schema.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { faultFinder } from '../../lib/schema-fault.ts'
-import { type Actor, PAGE_DEFAULT, type Page } from '../../store/contract/operator.ts'
+import { type Actor, PAGE_DEFAULT, type Page, type Sorting } from '../../store/contract/operator.ts'
 import { type Endpoint, paramsOf, routeOf } from './endpoint-table.ts'
 import { PATTERN_WORDS } from './shapes.ts'
 
@@ -60,6 +60,15 @@ export function ifMatchOf({ headers }: FastifyRequest): string | undefined {
 
 export function pageOf(query: Partial<Page>): Page {
   return { limit: query.limit ?? PAGE_DEFAULT, after: query.after }
+}
+
+// Names from A to Z, numbers and times from the highest.
+export function sortingOf<By extends string>(query: {
+  readonly sort?: By | undefined
+  readonly order?: 'asc' | 'desc' | undefined
+}): Sorting<By> | undefined {
+  const { sort, order = sort === 'name' ? 'asc' : 'desc' } = query
+  return sort === undefined ? undefined : { by: sort, isDescending: order === 'desc' }
 }
 
 // Validates input against its schema and names the wrong parameter. Each schema is compiled on first use: there are dozens, and a

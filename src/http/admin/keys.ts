@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { KeyMethods } from '../../admin/keys.ts'
 import type { PlaygroundMethod } from '../../admin/playground.ts'
-import { ifMatchOf, pageOf, serve } from './endpoint.ts'
+import { ifMatchOf, pageOf, serve, sortingOf } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
 
@@ -23,6 +23,7 @@ export function keyEndpoints(app: FastifyInstance, needs: Needs): void {
         name: query.name?.toWellFormed(),
         last4: query.last4?.toWellFormed(),
         q: query.q?.toWellFormed(),
+        sorting: sortingOf(query),
       }),
     needs,
   )

@@ -14,7 +14,14 @@ import {
 import { REFUSALS, type RefusalCode } from '../../domain/refusal.ts'
 import { KEY_TAGS_MAX, TAG_FILTERS_MAX, TAG_NAME_PATTERN, TAG_VALUE_MAX } from '../../domain/tags.ts'
 import { ENDPOINTS, MODEL_NAME_MAX, OUTCOMES } from '../../domain/usage.ts'
-import { LEDGER_KINDS, OVERVIEW_STEPS, SUMMARY_GROUPS, type SummaryGroup } from '../../store/contract/operator.ts'
+import {
+  ACCOUNT_SORTS,
+  KEY_SORTS,
+  LEDGER_KINDS,
+  OVERVIEW_STEPS,
+  SUMMARY_GROUPS,
+  type SummaryGroup,
+} from '../../store/contract/operator.ts'
 import { ACCESS } from './access-schemas.ts'
 import { CATALOG } from './catalog-schemas.ts'
 import { CHANGE, CREATE, type Endpoint, endpoint, Id, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
@@ -126,6 +133,12 @@ const GroupBy = Type.Unsafe<SummaryGroup>(
   Type.String({ pattern: GROUP_PATTERN, description: `${SUMMARY_GROUPS.join(', ')}, or a tag such as \`tag:team\`.` }),
 )
 
+// Without `sort` newest first.
+const sortedBy = <Name extends string>(names: readonly Name[], usual: string) => ({
+  sort: Type.Optional(Type.Enum([...names], { description: `Instead of newest first. ${usual}` })),
+  order: Type.Optional(Type.Enum(['asc', 'desc'], { description: 'The direction of `sort`.' })),
+})
+
 export const UsageFormat = Type.Enum(['json', 'csv'], {
   description: 'Instead of the `Accept` header, which links in a browser cannot set.',
 })
@@ -142,7 +155,7 @@ export const ADMIN = {
     KeyWithSecretShape,
     { body: Type.Object({ account_id: Type.Optional(Id) }, strict) },
   ),
-  listKeys: endpoint('GET', '/keys', 'List keys, newest first', READ, listOf(KeyShape), {
+  listKeys: endpoint('GET', '/keys', 'List keys, newest first or sorted', READ, listOf(KeyShape), {
     query: Type.Object(
       {
         status: Type.Optional(Status),
@@ -152,6 +165,7 @@ export const ADMIN = {
           Type.String({ description: 'The last four characters of a secret.', minLength: 4, maxLength: 4 }),
         ),
         q: Search,
+        ...sortedBy(KEY_SORTS, 'Names ascend unless `order` says otherwise, the others descend.'),
         ...paging('key'),
       },
       strict,
@@ -177,7 +191,7 @@ export const ADMIN = {
   createAccount: endpoint('POST', '/accounts', 'Create an account', CREATE, AccountShape, {
     body: Type.Object({ name: Name, ...accountSettings }, strict),
   }),
-  listAccounts: endpoint('GET', '/accounts', 'List accounts, newest first', READ, listOf(AccountShape), {
+  listAccounts: endpoint('GET', '/accounts', 'List accounts, newest first or sorted', READ, listOf(AccountShape), {
     query: Type.Object(
       {
         status: Type.Optional(AccountStatusName),
@@ -190,6 +204,10 @@ export const ADMIN = {
           }),
         ),
         q: Search,
+        ...sortedBy(
+          ACCOUNT_SORTS,
+          '`available` is less what is owed. Names ascend unless `order` says otherwise, the others descend.',
+        ),
         ...paging('account'),
       },
       strict,

@@ -85,7 +85,15 @@ export type KeyFilter = Page & {
   // The last four characters of one of its secrets, also of an old one.
   readonly last4?: string | undefined
   readonly q?: string | undefined
+  readonly sorting?: Sorting<KeySort> | undefined
 }
+// Newest first, if absent.
+export type Sorting<By> = { readonly by: By; readonly isDescending: boolean }
+export const KEY_SORTS = ['name', 'last_used', 'spent'] as const
+export type KeySort = (typeof KEY_SORTS)[number]
+// `available`: what is owed counts as less than nothing.
+export const ACCOUNT_SORTS = ['name', 'available', 'spent'] as const
+export type AccountSort = (typeof ACCOUNT_SORTS)[number]
 
 export type Accounts = {
   create(input: AccountChange & { readonly id: string; readonly name: string }, actor: Actor): Promise<Account>
@@ -117,6 +125,7 @@ export type AccountFilter = Page & {
   readonly name?: string | undefined
   readonly externalId?: string | undefined
   readonly q?: string | undefined
+  readonly sorting?: Sorting<AccountSort> | undefined
 }
 
 export type NewCredits = {

@@ -10,7 +10,7 @@ import type { NodeFacts } from '../contract/nodes.ts'
 import { type Store, StoreUnavailable } from '../contract/store.ts'
 import { findAuthenticatedKeys } from '../sql/key-rows.ts'
 import { raisedCount } from '../sql/outbox.ts'
-import { accountsApart, REPORT_BOUNDS, readApart, sqlRepositories, usageApart } from '../sql/repositories.ts'
+import { accountsApart, keysApart, REPORT_BOUNDS, readApart, sqlRepositories, usageApart } from '../sql/repositories.ts'
 import { postgresBilling } from './billing.ts'
 import { postgresMaintenance } from './maintenance.ts'
 import { migratePostgres, refuseReadOnly, unsafeSettings } from './migrate.ts'
@@ -102,7 +102,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 
   return {
     billing: { ...billing, findKey: hash => caller(hash).catch(throwAway) },
-    keys: readApart('keys', orUnavailable(repositories.keys, thenTell), orUnavailable(lists.keys)),
+    keys: keysApart(orUnavailable(repositories.keys, thenTell), orUnavailable(lists.keys), orUnavailable(reports.keys)),
     accounts: accountsApart(
       orUnavailable(repositories.accounts, thenTell),
       orUnavailable(lists.accounts),

@@ -5,18 +5,24 @@ import { formatCredits, NANO_MAX } from '../../domain/credits.ts'
 import type { Account, AccountStatus, PortalKeyLimits } from '../../domain/key.ts'
 import { readKeyLimits, type WrittenKeyLimits, writeKeyLimits } from '../../domain/portal-key-limits.ts'
 import { parseBudgets } from '../billing/budgets.ts'
-import type { Accounts, Actor, LedgerEntry, NewCredits } from '../contract/operator.ts'
+import type { AccountSort, Accounts, Actor, LedgerEntry, NewCredits } from '../contract/operator.ts'
 import { emitPassed, monthSpending, readStates, setWindows } from './budgets.ts'
 import { containing } from './conditions.ts'
 import { appendEvent } from './events.ts'
 import { ENTRY, listLedger, readEntry } from './ledger.ts'
 import { emit } from './outbox.ts'
 import { endPortalSessions } from './portal.ts'
-import { searchNewest } from './search.ts'
+import { type Search, searchNewest, searchSorted } from './search.ts'
 import { big, bigOrNull, int, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
 
 const ACCOUNT =
   'id, name, status, version, available, held, spent, owed, month, month_base, budgets, low_balance, contact_email, external_id, portal_key_limits, created_at'
+
+const SORTED_BY: Readonly<Record<AccountSort, string>> = {
+  name: 'lower(name)',
+  available: '(available - owed)',
+  spent: 'spent',
+}
 
 export function sqlAccounts(sql: Sql): Accounts {
   return {
@@ -46,31 +52,31 @@ export function sqlAccounts(sql: Sql): Accounts {
       return row === undefined ? undefined : readOne(sql, row)
     },
 
-    async list({ limit, after, status, name, externalId, q }) {
+    async list({ limit, after, status, name, externalId, q, sorting }) {
       const words = q === undefined ? undefined : containing(q)
-      const rows = await searchNewest(
-        {
-          columns: ACCOUNT,
-          table: 'account_now',
-          id: 'id',
-          after,
-          indexed(asked) {
-            asked.add('external_id = ?', externalId)
-            asked.add('id IN (SELECT id FROM account WHERE lower(name) = lower(?))', name)
-          },
-          compared(asked) {
-            asked.add('status = ?', status)
-            asked.add('name = ?', name)
-            asked.add(
-              `(lower(name) LIKE lower(?) ESCAPE '!' OR lower(id) LIKE lower(?) ESCAPE '!'
-                OR lower(contact_email) LIKE lower(?) ESCAPE '!' OR lower(external_id) LIKE lower(?) ESCAPE '!')`,
-              ...[words, words, words, words],
-            )
-          },
+      const search: Search = {
+        columns: ACCOUNT,
+        table: 'account_now',
+        id: 'id',
+        after,
+        indexed(asked) {
+          asked.add('external_id = ?', externalId)
+          asked.add('id IN (SELECT id FROM account WHERE lower(name) = lower(?))', name)
         },
-        limit + 1,
-        sql,
-      )
+        compared(asked) {
+          asked.add('status = ?', status)
+          asked.add('name = ?', name)
+          asked.add(
+            `(lower(name) LIKE lower(?) ESCAPE '!' OR lower(id) LIKE lower(?) ESCAPE '!'
+              OR lower(contact_email) LIKE lower(?) ESCAPE '!' OR lower(external_id) LIKE lower(?) ESCAPE '!')`,
+            ...[words, words, words, words],
+          )
+        },
+      }
+      const rows =
+        sorting === undefined
+          ? await searchNewest(search, limit + 1, sql)
+          : await searchSorted(search, { ...sorting, by: SORTED_BY[sorting.by] }, limit + 1, sql)
       return { data: await readAccounts(sql, rows.slice(0, limit)), hasMore: rows.length > limit }
     },
 

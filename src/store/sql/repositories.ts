@@ -98,8 +98,26 @@ export function accountsApart(
   lists: Repositories['accounts'],
   reports: Repositories['accounts'],
 ): Repositories['accounts'] {
-  const accounts = readApart('accounts', writing, lists)
+  const accounts = sortedApart(readApart('accounts', writing, lists), reports)
   return new Proxy(accounts, { get: (_, method) => Reflect.get(method === 'ledger' ? reports : accounts, method) })
+}
+
+export function keysApart(
+  writing: Repositories['keys'],
+  lists: Repositories['keys'],
+  reports: Repositories['keys'],
+): Repositories['keys'] {
+  return sortedApart(readApart('keys', writing, lists), reports)
+}
+
+// A list in another order than by time reads all rows, which is a report.
+function sortedApart<Repository extends { list(filter: never): unknown }>(
+  others: Repository,
+  reports: Repository,
+): Repository {
+  const list = (filter: { readonly sorting?: unknown }) =>
+    (filter.sorting === undefined ? others : reports).list(filter as never)
+  return new Proxy(others, { get: (_, method) => (method === 'list' ? list : Reflect.get(others, method)) })
 }
 
 // A page with a row limit is a list; a sum or a filter over everything is a report.

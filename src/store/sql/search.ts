@@ -1,7 +1,8 @@
-// Searches without an index, newest first and in steps: each statement examines a bounded number of rows, so that none is long
-// and other reports run in between.
+// Searches without an index: newest first and in steps, each of which examines a bounded number of rows, so that none is long and
+// other reports run in between; or in another order, which examines all rows and is a report.
+import type { Sorting } from '../contract/operator.ts'
 import { type Conditions, conditions } from './conditions.ts'
-import { type Row, type Tx, text } from './sql.ts'
+import { type Param, type Row, type Tx, text } from './sql.ts'
 
 // Rows examined by one statement.
 const SEARCHED_AT_ONCE_MAX = 5_000
@@ -47,4 +48,25 @@ async function endOfStep(search: Search, before: string | undefined, tx: Pick<Tx
   const statement = `SELECT ${id} AS id FROM ${table} ${asked.where()} ORDER BY ${id} DESC LIMIT 1 OFFSET ${last}`
   const [row] = await tx.all(statement, asked.params)
   return row === undefined ? undefined : text(row.id)
+}
+
+// In the order of an expression that is never null, then of the id. At most `wanted` rows.
+export async function searchSorted(
+  search: Search,
+  { by, isDescending }: { readonly by: string } & Pick<Sorting<string>, 'isDescending'>,
+  wanted: number,
+  tx: Pick<Tx, 'all' | 'get'>,
+): Promise<readonly Row[]> {
+  const { columns, table, id, after } = search
+  const asked = conditions()
+  search.indexed(asked)
+  search.compared(asked)
+  if (after !== undefined) {
+    const last = await tx.get(`SELECT ${by} AS sorted_by FROM ${table} WHERE ${id} = $1`, [after])
+    if (last === undefined) return []
+    asked.add(`(${by}, ${id}) ${isDescending ? '<' : '>'} (?, ?)`, last.sorted_by as Param, after)
+  }
+  const direction = isDescending ? 'DESC' : 'ASC'
+  const order = `ORDER BY ${by} ${direction}, ${id} ${direction}`
+  return tx.all(`SELECT ${columns} FROM ${table} ${asked.where()} ${order} LIMIT ${asked.param(wanted)}`, asked.params)
 }

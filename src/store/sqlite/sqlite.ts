@@ -11,6 +11,7 @@ import { type Maintenance, type Store, StoreUnavailable } from '../contract/stor
 import { rollUp } from '../roll-up.ts'
 import {
   accountsApart,
+  keysApart,
   REPORT_BOUNDS,
   type ReportBounds,
   type Repositories,
@@ -82,7 +83,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       ...billing,
       findKey: async hash => (await within(gateWaitMsMax, writer.ask({ hash }))).value as AuthenticatedKey | undefined,
     },
-    keys: readApart('keys', repository('keys', writer.ask), repository('keys', lists.ask)),
+    keys: keysApart(repository('keys', writer.ask), repository('keys', lists.ask), repository('keys', reports.ask)),
     accounts: accountsApart(
       repository('accounts', writer.ask),
       repository('accounts', lists.ask),

@@ -90,11 +90,16 @@ for (const { engine, open } of ENGINES) {
     if (engine !== 'sqlite') return
     await t.test('no more is read than the range, or the rows of the key or account', async () => {
       const texts = new Map<string, readonly unknown[]>()
-      const watch = (text: string, params: readonly unknown[] = []) => texts.set(text, params)
       const watched: Sql = {
         ...repositories.sql,
-        all: (text, params) => (watch(text, params), repositories.sql.all(text, params)),
-        get: (text, params) => (watch(text, params), repositories.sql.get(text, params)),
+        all(text, params = []) {
+          texts.set(text, params)
+          return repositories.sql.all(text, params)
+        },
+        get(text, params = []) {
+          texts.set(text, params)
+          return repositories.sql.get(text, params)
+        },
       }
       const usage = sqlUsage(watched)
       for (const owner of [{ from: ago(3) }, { keyId: 'key_seed0003' }, { accountId: 'acct_seed0004' }]) {

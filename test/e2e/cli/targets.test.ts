@@ -84,7 +84,10 @@ test('disabling the only target of a model warns, and asks on a terminal', async
   const still = await run('targets', 'list', '--provider', 'dead', '--columns', 'status')
   const piped = await run('targets', 'disable', 'test/dead')
 
-  assert.match(asked, /no other target serves test\/dead: requests for it get "model not found"[\s\S]*Disable dead:gone\?/)
+  assert.match(
+    asked,
+    /no other target serves test\/dead: requests for it get "model not found"[\s\S]*Disable dead:gone\?/,
+  )
   assert.match(asked, /nothing was changed/)
   assert.match(still.stdout, /healthy|degraded|down/)
   assert.equal(piped.code, 0)

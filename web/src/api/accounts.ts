@@ -9,18 +9,20 @@ import type {
 } from '../../../src/admin/accounts.ts'
 import type { List } from '../../../src/admin/input.ts'
 import { apiUrl, call, ifMatch, queryOf } from './call.ts'
-import { LIVE_MS, SLOW_MS } from './queries.ts'
+import { LIVE_MS, SLOW_MS, type SortQuery } from './queries.ts'
 
 export type { AccountObject, LedgerObject }
 
 const PAGE = 100
 const DIRECTORY_MAX = 1000
 
-export function useAccounts(q: string) {
+export function useAccounts(q: string, sorting: SortQuery = {}) {
   return useInfiniteQuery({
-    queryKey: ['accounts', 'list', q],
+    queryKey: ['accounts', 'list', q, sorting],
     queryFn: ({ pageParam, signal }) =>
-      call<List<AccountObject>>('GET', `/accounts${queryOf({ q, limit: PAGE, after: pageParam })}`, { signal }),
+      call<List<AccountObject>>('GET', `/accounts${queryOf({ q, ...sorting, limit: PAGE, after: pageParam })}`, {
+        signal,
+      }),
     initialPageParam: '',
     getNextPageParam: page => (page.has_more ? page.data.at(-1)?.id : undefined),
     placeholderData: before => before,

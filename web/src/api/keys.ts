@@ -3,7 +3,7 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tansta
 import type { List } from '../../../src/admin/input.ts'
 import type { KeyChange, KeyInput, KeyObject, KeyWithSecret } from '../../../src/admin/keys.ts'
 import { call, ifMatch, queryOf } from './call.ts'
-import { LIVE_MS, SLOW_MS } from './queries.ts'
+import { LIVE_MS, SLOW_MS, type SortQuery } from './queries.ts'
 
 export type { KeyChange, KeyInput, KeyObject, KeyWithSecret }
 
@@ -12,11 +12,13 @@ export type KeyFilter = { readonly q?: string; readonly status?: string; readonl
 const PAGE = 100
 const DIRECTORY_MAX = 1000
 
-export function useKeys(filter: KeyFilter) {
+export function useKeys(filter: KeyFilter, sorting: SortQuery = {}) {
   return useInfiniteQuery({
-    queryKey: ['keys', 'list', filter],
+    queryKey: ['keys', 'list', filter, sorting],
     queryFn: ({ pageParam, signal }) =>
-      call<List<KeyObject>>('GET', `/keys${queryOf({ ...filter, limit: PAGE, after: pageParam })}`, { signal }),
+      call<List<KeyObject>>('GET', `/keys${queryOf({ ...filter, ...sorting, limit: PAGE, after: pageParam })}`, {
+        signal,
+      }),
     initialPageParam: '',
     getNextPageParam: page => (page.has_more ? page.data.at(-1)?.id : undefined),
     placeholderData: before => before,

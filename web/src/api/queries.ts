@@ -6,6 +6,9 @@ import { connection, onConnection } from './connection.ts'
 export const LIVE_MS = 3000
 export const SLOW_MS = 10_000
 
+// The order of a list, if it is not by time.
+export type SortQuery = { readonly sort?: string; readonly order?: string }
+
 export const queries = new QueryClient({
   queryCache: new QueryCache({ onError: detectSessionEnd }),
   mutationCache: new MutationCache({ onError: detectSessionEnd }),

@@ -41,7 +41,10 @@ export type KeySelectProps = { readonly value: string; readonly onChange: (id: s
 export function KeySelect({ value, onChange }: KeySelectProps): ReactNode {
   const keys = useKeyDirectory()
   const [search, setSearch] = useState('')
-  const listed = [...(keys?.values() ?? [])].map(({ id, name, label }) => ({ value: id, label: `${isolated(name)} · ${label}` }))
+  const listed = [...(keys?.values() ?? [])].map(({ id, name, label }) => ({
+    value: id,
+    label: `${isolated(name)} · ${label}`,
+  }))
   // A key that is not listed can be chosen by its full ID.
   const pasted = /^key_\w+$/.test(search.trim()) ? search.trim() : ''
   const others = [...new Set([value, pasted])].filter(id => id !== '' && !keys?.has(id))

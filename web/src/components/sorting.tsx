@@ -1,7 +1,8 @@
-// Sorting of lists whose rows are all loaded, by a click on the head of a column.
+// Sorting of lists by a click on the head of a column: here where all rows are loaded, otherwise by the server.
 import { UnstyledButton } from '@mantine/core'
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
+import type { SortQuery } from '../api/queries.ts'
 import type { Column } from './table-frame.tsx'
 
 export type Sort = { readonly by: string; readonly isDescending: boolean }
@@ -36,13 +37,27 @@ export function SortableHead({ name, label, sort, onSort }: SortableHeadProps): 
   )
 }
 
-// Columns whose lower-case name is compared get a head that sorts.
-export function sortable(columns: readonly Column[], compared: object, { sort, setSort }: Sorting): readonly Column[] {
+// Columns whose lower-case name is compared get a head that sorts. While there are more rows than are loaded, those that the server
+// sorts by: `sorted` has its names of them.
+export function sortable(
+  columns: readonly Column[],
+  compared: object,
+  { sort, setSort }: Sorting,
+  sorted?: Readonly<Record<string, string>>,
+): readonly Column[] {
   return columns.map(column => {
     const by = column.name.toLowerCase()
     if (!Object.hasOwn(compared, by)) return column
+    if (sorted !== undefined && !Object.hasOwn(sorted, by))
+      return { ...column, head: <span title="Load all rows to sort by this column.">{column.name}</span> }
     return { ...column, head: <SortableHead name={by} label={column.name} sort={sort} onSort={setSort} /> }
   })
+}
+
+// What the server sorts by, as parameters of the list.
+export function sortQuery({ by, isDescending }: Sort, sorted: Readonly<Record<string, string>>): SortQuery {
+  const sort = sorted[by]
+  return sort === undefined ? {} : { sort, order: isDescending ? 'desc' : 'asc' }
 }
 
 type Sorting = ReturnType<typeof useSort>

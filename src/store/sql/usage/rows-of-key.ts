@@ -36,9 +36,9 @@ type Owned = Pick<UsageSpan, 'from' | 'to' | 'keyId' | 'accountId'>
 // Only the rows of this key, or of the keys of this account.
 export function addRowsOfOwner(asked: Conditions, { from, to, keyId, accountId }: Owned, sql: Tx): void {
   const ids = idRange(from, to)
-  if (keyId !== undefined || accountId === undefined) return addRowsOfKey(asked, keyId, ids, sql)
   const keys = 'key_id IN (SELECT id FROM api_key WHERE account_id = ?)'
-  if (sql.keyRows === 'column') asked.add(keys, accountId)
+  if (keyId !== undefined) addRowsOfKey(asked, keyId, ids, sql)
+  else if (sql.keyRows === 'column') asked.add(keys, accountId)
   else
     asked.add(
       `request_id IN (SELECT request_id FROM usage_of_key WHERE ${keys} AND request_id >= ? AND request_id < ?)`,

@@ -144,10 +144,7 @@ async function mostExpensive(filter: Page & RowSpan, sql: Sql) {
   const order = 'ORDER BY cost DESC, request_id DESC'
   const ids = `SELECT request_id FROM usage ${asked.where()} ${order} LIMIT ${asked.param(filter.limit + 1)}`
   // Only the rows of the page are read as a whole.
-  const rows = await sql.all(
-    `SELECT ${REPORT_COLUMNS} FROM usage WHERE request_id IN (${ids}) ${order}`,
-    asked.params,
-  )
+  const rows = await sql.all(`SELECT ${REPORT_COLUMNS} FROM usage WHERE request_id IN (${ids}) ${order}`, asked.params)
   return page(rows, filter.limit, readUsageRow)
 }
 

@@ -15,7 +15,7 @@ import { Panel } from '../../components/panel.tsx'
 import { RowCount } from '../../components/row-count.tsx'
 import { SearchInput } from '../../components/search-input.tsx'
 import { useParams } from '../../components/search-params.ts'
-import { sortable, sortedBy, useSort } from '../../components/sorting.tsx'
+import { sortable, sortedBy, sortQuery, useSort } from '../../components/sorting.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
@@ -45,16 +45,19 @@ const COMPARED = {
   created: (account: AccountObject) => account.created_at,
 }
 
+// By the server.
+const SORTED = { name: 'name', available: 'available', spent: 'spent' }
+
 export default function Accounts(): ReactNode {
   const mayChange = useMayChange()
   const [isCreating, dialog] = useDisclosure(false)
   const [params, setParams] = useParams()
   const [, goTo] = useLocation()
   const q = params.get('q') ?? ''
-  const accounts = useAccounts(q)
-  const loaded = accounts.data?.pages.flatMap(page => page.data) ?? []
   const sorting = useSort('')
-  // Only what is loaded can be sorted.
+  const accounts = useAccounts(q, sortQuery(sorting.sort, SORTED))
+  const loaded = accounts.data?.pages.flatMap(page => page.data) ?? []
+  // Only what is loaded can be sorted here.
   const rows = accounts.hasNextPage ? loaded : sortedBy(loaded, sorting.sort, COMPARED)
   const places = {
     available: columnPlaces(rows.map(({ balance }) => balance.available)),
@@ -74,7 +77,10 @@ export default function Accounts(): ReactNode {
       {accounts.error !== null && <ErrorAlert error={accounts.error} onRetry={() => void accounts.refetch()} />}
       <Panel flush>
         {rows.length > 0 && (
-          <TableFrame label="Accounts" columns={accounts.hasNextPage ? COLUMNS : sortable(COLUMNS, COMPARED, sorting)}>
+          <TableFrame
+            label="Accounts"
+            columns={sortable(COLUMNS, COMPARED, sorting, accounts.hasNextPage ? SORTED : undefined)}
+          >
             {rows.map(({ id, name, state, balance, spent_this_month, created_at }) => (
               <Table.Tr
                 key={id}
@@ -132,7 +138,7 @@ export default function Accounts(): ReactNode {
               : 'Search by part of the name, e-mail, ID or external ID.'}
           </EmptyState>
         )}
-        <RowCount rows={rows.length} noun="account" hasMore={accounts.hasNextPage} />
+        <RowCount rows={rows.length} noun="account" hasMore={accounts.hasNextPage} isSorted={sorting.sort.by !== ''} />
         <MoreButton of={accounts} />
       </Panel>
       {isCreating && <CreateAccount onClose={dialog.close} />}

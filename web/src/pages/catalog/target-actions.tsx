@@ -117,8 +117,8 @@ function LastTargetOf({ provider, model }: { readonly provider: string; readonly
   if (left.length === 0) return null
   return (
     <Text size="sm" c="red" className="break">
-      No other target serves {left.map(({ id }) => isolated(id)).join(', ')}: requests for {left.length === 1 ? 'it' : 'them'} get
-      “model not found”.
+      No other target serves {left.map(({ id }) => isolated(id)).join(', ')}: requests for{' '}
+      {left.length === 1 ? 'it' : 'them'} get “model not found”.
     </Text>
   )
 }

@@ -17,7 +17,7 @@ import { Panel } from '../../components/panel.tsx'
 import { RowCount } from '../../components/row-count.tsx'
 import { SearchInput } from '../../components/search-input.tsx'
 import { useParams } from '../../components/search-params.ts'
-import { sortable, sortedBy, useSort } from '../../components/sorting.tsx'
+import { sortable, sortedBy, sortQuery, useSort } from '../../components/sorting.tsx'
 import { SpendOfLimit } from '../../components/spend-of-limit.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
@@ -47,6 +47,9 @@ const COMPARED = {
   'last used': (key: KeyObject) => key.last_used_at ?? '',
 }
 
+// By the server.
+const SORTED = { name: 'name', 'spent of limit': 'spent', 'last used': 'last_used' }
+
 export default function Keys(): ReactNode {
   const mayChange = useMayChange()
   const [isCreating, dialog] = useDisclosure(false)
@@ -56,10 +59,10 @@ export default function Keys(): ReactNode {
     status: params.get('status') ?? '',
     account_id: params.get('account_id') ?? '',
   }
-  const keys = useKeys(filter)
-  const loaded = keys.data?.pages.flatMap(page => page.data) ?? []
   const sorting = useSort('')
-  // Only what is loaded can be sorted.
+  const keys = useKeys(filter, sortQuery(sorting.sort, SORTED))
+  const loaded = keys.data?.pages.flatMap(page => page.data) ?? []
+  // Only what is loaded can be sorted here.
   const rows = keys.hasNextPage ? loaded : sortedBy(loaded, sorting.sort, COMPARED)
   const isFiltered = Object.values(filter).some(value => value !== '')
   const places = {
@@ -94,7 +97,10 @@ export default function Keys(): ReactNode {
       {keys.error !== null && <ErrorAlert error={keys.error} onRetry={() => void keys.refetch()} />}
       <Panel flush>
         {rows.length > 0 && (
-          <TableFrame label="Keys" columns={keys.hasNextPage ? COLUMNS : sortable(COLUMNS, COMPARED, sorting)}>
+          <TableFrame
+            label="Keys"
+            columns={sortable(COLUMNS, COMPARED, sorting, keys.hasNextPage ? SORTED : undefined)}
+          >
             {rows.map(key => (
               <Row key={key.id} of={key} places={places} />
             ))}
@@ -115,7 +121,7 @@ export default function Keys(): ReactNode {
             )}
           </EmptyState>
         )}
-        <RowCount rows={rows.length} noun="key" hasMore={keys.hasNextPage} />
+        <RowCount rows={rows.length} noun="key" hasMore={keys.hasNextPage} isSorted={sorting.sort.by !== ''} />
         <MoreButton of={keys} />
       </Panel>
       <CreateKey isOpen={isCreating} onClose={dialog.close} accountId={filter.account_id} />

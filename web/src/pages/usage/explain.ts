@@ -58,7 +58,11 @@ const openModel = ({ model_requested: model }: UsageRow): Action => ({
 
 // What the caller was told, where that is all there is to say.
 const said: Explain = ({ error_message: message, error_code: code }) => [
-  lowerFirst(withoutControls(message ?? (code !== null && code in REFUSALS ? REFUSALS[code as RefusalCode].message : `${code}.`))),
+  lowerFirst(
+    withoutControls(
+      message ?? (code !== null && code in REFUSALS ? REFUSALS[code as RefusalCode].message : `${code}.`),
+    ),
+  ),
 ]
 
 const invalid: Explain = (row, detail) => {
@@ -123,7 +127,10 @@ const ERRORS: Readonly<Record<RefusalCode, Explain>> = {
   invalid_value: invalid,
   missing_field: invalid,
   unsupported_value: invalid,
-  model_not_found: row => [`the model “${isolated(row.model_requested ?? '')}” does not exist or is not active.`, openModel(row)],
+  model_not_found: row => [
+    `the model “${isolated(row.model_requested ?? '')}” does not exist or is not active.`,
+    openModel(row),
+  ],
   model_not_allowed: row => [
     `the key may not use the model “${isolated(row.model_requested ?? '')}”.`,
     editKey('Edit allowed models', row),

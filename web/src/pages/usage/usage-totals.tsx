@@ -13,8 +13,7 @@ export function UsageTotals({ filter }: { readonly filter: UsageFilter }): React
   if (error !== null && filter.error_code !== undefined)
     return (
       <Text size="sm" c="dimmed">
-        There are no totals of this error code for a range with so many requests. Choose a shorter one, or a cause of
-        failure.
+        This range has too many requests for totals by error code. Choose a shorter one, or a cause of failure.
       </Text>
     )
   if (data === undefined) return null
