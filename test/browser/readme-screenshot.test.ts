@@ -25,7 +25,7 @@ test("the README's screenshot is the overview of a seeded gateway", { skip: !has
   const { page, open, signIn, complaints } = await visit(browser, gateway.url)
   await signIn(gateway.adminToken)
 
-  await open('/?range=30d')
+  await open('/overview?range=30d')
   await page.getByText(/need attention|Needs attention/).waitFor()
   for (const title of ['Requests', 'Revenue', 'Errors by cause'])
     await page.getByRole('heading', { name: title, exact: true }).waitFor()

@@ -1,7 +1,8 @@
 // The usage page: totals of the filter, time ranges, groups that can be sorted, and the export of what is shown.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { hasBrowser, openBrowser, visit } from '../support/browser.ts'
+import { hasBrowser, openBrowser, SCREENSHOTS, visit } from '../support/browser.ts'
 import { startGateway } from '../support/gateway.ts'
 
 test('usage has totals, ranges and groups', { skip: !hasBrowser() }, async t => {
@@ -56,25 +57,6 @@ test('usage has totals, ranges and groups', { skip: !hasBrowser() }, async t => 
     assert.doesNotMatch(page.url(), /error_code/)
   })
 
-  await t.test('requests are sorted by cost, and by time again', async () => {
-    await gateway.chat(
-      { model: 'demo/echo', messages: [{ role: 'user', content: 'word '.repeat(500) }] },
-      { key: String(quiet) },
-    )
-    await gateway.chat({ model: 'demo/echo' }, { key: String(busy) })
-    await open('/usage')
-    const first = page.getByRole('row').nth(1)
-    await page.getByText('7 rows').waitFor()
-    await first.getByText('Busy', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Sort by Cost' }).click()
-    await first.getByText('Quiet', { exact: true }).waitFor()
-    assert.match(page.url(), /sort=cost/)
-    await page.getByRole('button', { name: 'Sort by Cost, sorted descending' }).waitFor()
-    await page.getByRole('button', { name: 'Sort by Time' }).click()
-    await first.getByText('Busy', { exact: true }).waitFor()
-    assert.doesNotMatch(page.url(), /sort/)
-  })
-
   await t.test('groups are sorted by spend, then by what is clicked', async () => {
     await open('/usage?range=today&group=account')
     const first = () => page.getByRole('row').nth(1).getByRole('cell').first().innerText()
@@ -95,6 +77,26 @@ test('usage has totals, ranges and groups', { skip: !hasBrowser() }, async t => 
     await totals.getByText(/Requests\s*1\s*$/).waitFor()
     assert.match(page.url(), /tag=team%3Aquiet/)
     assert.equal(await page.getByRole('row').count(), 2)
+  })
+
+  await t.test('requests are sorted by cost, and by time again', async () => {
+    await gateway.chat(
+      { model: 'demo/echo', messages: [{ role: 'user', content: 'word '.repeat(500) }] },
+      { key: String(quiet) },
+    )
+    await gateway.chat({ model: 'demo/echo' }, { key: String(busy) })
+    await open('/usage')
+    const first = page.getByRole('row').nth(1)
+    await page.getByText('7 rows').waitFor()
+    await first.getByText('Busy', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Sort by Cost' }).click()
+    await first.getByText('Quiet', { exact: true }).waitFor()
+    assert.match(page.url(), /sort=cost/)
+    await page.getByRole('button', { name: 'Sort by Cost, sorted descending' }).waitFor()
+    await page.screenshot({ path: join(SCREENSHOTS, 'usage-by-cost.png') })
+    await page.getByRole('button', { name: 'Sort by Time' }).click()
+    await first.getByText('Busy', { exact: true }).waitFor()
+    assert.doesNotMatch(page.url(), /sort/)
   })
   assert.deepEqual(complaints, [])
 })
