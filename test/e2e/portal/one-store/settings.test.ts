@@ -1,10 +1,13 @@
 // The settings of the portal: switched off, its brand, its address, and a separate listener for operators.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { freePort } from '../../../support/free-port.ts'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'
 import { httpCall } from '../../../support/http-call.ts'
-import { cookieOf, portalLink } from '../../../support/portal.ts'
+import { cookieOf, enterPortal, portalLink } from '../../../support/portal.ts'
+import { until } from '../../../support/until.ts'
 
 test('TURNPIKE_PORTAL=0 switches it off: no page, no API, no link', async () => {
   await using gateway = await startGateway({ env: { TURNPIKE_PORTAL: '0' } })
@@ -86,4 +89,21 @@ const WRONG: readonly [portal: object, message: RegExp][] = [
 test('a wrong setting stops the start', async () => {
   for (const [portal, message] of WRONG)
     await assert.rejects(startGateway({ config: { portal } }), message, JSON.stringify(portal))
+})
+
+test('a running gateway stores the ends of links and sessions as they pass', async () => {
+  await using gateway = await startGateway()
+  const { id } = await gateway.createAccount()
+  await enterPortal(gateway, id)
+  await httpCall(`${gateway.url}/admin/v1/session`, { body: { token: gateway.adminToken } })
+  await portalLink(gateway, id, { expires_in: 1 })
+  using db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { timeout: 5000 })
+  db.exec('UPDATE portal_session SET used_at = used_at - 3600000; UPDATE session SET used_at = used_at - 3600000')
+  const count = (statement: string) => db.prepare(`SELECT COUNT(*) AS n FROM ${statement}`).get()?.n
+
+  await until('all are stored', async () => count('portal_link WHERE used_at IS NULL') === 0)
+  await until('all are stored', async () => count('portal_session WHERE ended_at IS NULL') === 0)
+  await until('all are stored', async () => count('session') === 0)
+
+  assert.deepEqual([count('portal_link WHERE used_at = expires_at'), count('portal_session')], [1, 1])
 })
