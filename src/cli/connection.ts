@@ -1,8 +1,8 @@
 // Which gateway a command calls, and with which token: options, then the environment, then a profile. A profile's token is sent
 // only to the profile's own URL.
-import { DEFAULT_URL, gatewayUrl, loadClientEnv } from '../config/command-env.ts'
+import { type ClientEnv, DEFAULT_URL, gatewayUrl, loadClientEnv } from '../config/command-env.ts'
 import { BadUsage, type Input, type Option } from './command.ts'
-import { DEFAULT_PROFILE, findProfile, type Profile, readProfiles } from './profiles.ts'
+import { findProfile, nameInUse, type Profile, readProfiles } from './profiles.ts'
 import { lineFromStdin } from './stdin.ts'
 
 export type Connection = {
@@ -45,25 +45,25 @@ function findConnection(input: Pick<Input, 'text'>): Connection {
       throw new BadUsage(`--url is not the URL of the profile "${name}" (${profile.url}); pass one of the two`)
     return ofProfile(name, profile)
   }
-  if (given === undefined && env.url === undefined && env.adminToken === undefined) return withoutUrl(env.profile)
+  if (given === undefined && env.url === undefined && env.adminToken === undefined) return withoutUrl(env)
   const base = { url: given ?? env.url ?? DEFAULT_URL, urlFrom: given === undefined ? fromEnv(env.url) : '--url' }
   if (env.adminToken !== undefined) return { ...base, token: env.adminToken, tokenFrom: 'TURNPIKE_ADMIN_TOKEN' }
-  const own = currentProfile(env.profile)
+  const own = currentProfile(env)
   const isSame = own !== undefined && own[1].url === base.url
   return { ...base, token: isSame ? own[1].token : undefined, tokenFrom: isSame ? `profile "${own[0]}"` : 'nowhere' }
 }
 
-function withoutUrl(wanted: string | undefined): Connection {
-  const own = currentProfile(wanted)
+function withoutUrl(env: ClientEnv): Connection {
+  const own = currentProfile(env)
   return own === undefined
     ? { url: DEFAULT_URL, urlFrom: 'the default', token: undefined, tokenFrom: 'nowhere' }
     : ofProfile(...own)
 }
 
-function currentProfile(wanted: string | undefined): readonly [string, Profile] | undefined {
+function currentProfile(env: ClientEnv): readonly [string, Profile] | undefined {
   const profiles = readProfiles()
-  if (wanted !== undefined) return [wanted, findProfile(profiles, wanted)]
-  const name = profiles.current ?? DEFAULT_PROFILE
+  const name = nameInUse(profiles, env)
+  if (env.profile !== undefined) return [name, findProfile(profiles, name)]
   const profile = Object.hasOwn(profiles.entries, name) ? profiles.entries[name] : undefined
   return profile === undefined ? undefined : [name, profile]
 }

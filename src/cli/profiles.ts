@@ -11,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { gatewayUrl, userConfigDir } from '../config/command-env.ts'
+import { type ClientEnv, gatewayUrl, userConfigDir } from '../config/command-env.ts'
 import { syncFile, syncFolder } from '../lib/sync-to-disk.ts'
 import { BadUsage } from './command.ts'
 import { didYouMean } from './suggest.ts'
@@ -51,6 +51,11 @@ export function findProfile(profiles: Profiles, name: string): Profile {
   const hint =
     known.length === 0 ? '; run "turnpike login"' : `${didYouMean(name, known)}\nprofiles: ${known.join(', ')}`
   throw new BadUsage(`there is no profile "${name}"${hint}`)
+}
+
+// The profile of commands that name none: the environment's, otherwise the one of `profiles use` or the last `login`.
+export function nameInUse(profiles: Profiles, env: Pick<ClientEnv, 'profile'>): string {
+  return env.profile ?? profiles.current ?? DEFAULT_PROFILE
 }
 
 export function checkProfileName(name: string): string {

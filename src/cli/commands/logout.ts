@@ -1,7 +1,8 @@
 // `turnpike logout`: removes a profile with its token.
+import { loadClientEnv } from '../../config/command-env.ts'
 import type { Command } from '../command.ts'
 import { printFields, printJson } from '../output.ts'
-import { DEFAULT_PROFILE, findProfile, readProfiles, writeProfiles } from '../profiles.ts'
+import { findProfile, nameInUse, readProfiles, writeProfiles } from '../profiles.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {
@@ -13,7 +14,7 @@ export const commands: Readonly<Record<string, Command>> = {
     },
     async run(input) {
       const profiles = readProfiles()
-      const name = input.text('profile') ?? profiles.current ?? DEFAULT_PROFILE
+      const name = input.text('profile') ?? nameInUse(profiles, loadClientEnv())
       findProfile(profiles, name)
       const entries = Object.fromEntries(Object.entries(profiles.entries).filter(([each]) => each !== name))
       writeProfiles({ current: profiles.current === name ? undefined : profiles.current, entries })

@@ -1,7 +1,8 @@
 // `turnpike profiles …`: the gateways that this machine has tokens for.
+import { loadClientEnv } from '../../config/command-env.ts'
 import type { Command } from '../command.ts'
 import { printFields, printJson } from '../output.ts'
-import { findProfile, readProfiles, writeProfiles } from '../profiles.ts'
+import { findProfile, nameInUse, readProfiles, writeProfiles } from '../profiles.ts'
 import { showRows } from '../show.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
@@ -11,8 +12,9 @@ export const commands: Readonly<Record<string, Command>> = {
     examples: ['turnpike profiles list'],
     hasRows: true,
     async run(input) {
-      const { current, entries } = readProfiles()
-      const rows = Object.entries(entries).map(([name, { url }]) => ({ name, url, current: name === current }))
+      const profiles = readProfiles()
+      const inUse = nameInUse(profiles, loadClientEnv())
+      const rows = Object.entries(profiles.entries).map(([name, { url }]) => ({ name, url, current: name === inUse }))
       if (input.json) printJson({ data: rows })
       else showRows(rows, { columns: ['name', 'url', 'current'], id: 'name' }, input)
       return 0

@@ -72,6 +72,27 @@ test('profiles are chosen by name, before or after the command, or for all later
   assert.match(unknown.stderr, /there is no profile "rot"; did you mean root\?/)
 })
 
+test('TURNPIKE_PROFILE names the profile in use for every command, logout included', async () => {
+  await run(['login', '--profile', 'kept', '--url', gateway.url], { stdin: `${gateway.adminToken}\n` })
+  await run(['login', '--profile', 'gone', '--url', gateway.url], { stdin: `${gateway.adminToken}\n` })
+  await run(['profiles', 'use', 'kept'])
+  const env = { TURNPIKE_PROFILE: 'gone' }
+  const inUse = ({ json }: Awaited<ReturnType<typeof run>>) =>
+    (json.data as unknown as { name: string; current: boolean }[]).filter(row => row.current).map(row => row.name)
+
+  const [named, unnamed] = [
+    await run(['profiles', 'list', '--json'], { env }),
+    await run(['profiles', 'list', '--json']),
+  ]
+  const logout = await run(['logout', '--json'], { env })
+  const left = await run(['profiles', 'list', '-q'])
+
+  assert.deepEqual([inUse(named), inUse(unnamed)], [['gone'], ['kept']])
+  assert.equal(logout.json.removed, 'gone')
+  assert.match(left.stdout, /^kept$/m)
+  assert.doesNotMatch(left.stdout, /^gone$/m)
+})
+
 test('on a terminal the token is not shown while it is typed', async () => {
   const seen = await onTerminal(gateway, 'login --profile typed', {
     env: { TURNPIKE_ADMIN_TOKEN: '' },
