@@ -21,6 +21,10 @@ test('the playground needs no key', { skip: !hasBrowser() }, async t => {
   await signIn(gateway.adminToken)
   const keys = async () =>
     (await gateway.admin<{ data: Loose[] }>('GET', '/keys?q=Playground')).body.data as unknown as Loose[]
+  const openKeyField = async () => {
+    await page.getByRole('button', { name: /^System prompt/ }).click()
+    return page.getByLabel('Key', { exact: true })
+  }
 
   await t.test('two models answer with one key of the operator’s own', async () => {
     await open('/playground')
@@ -61,9 +65,49 @@ test('the playground needs no key', { skip: !hasBrowser() }, async t => {
     assert.equal((await keys()).filter(key => String(key.account_id) === poor.id).length, 1)
   })
 
-  // The browser logs the 402.
+  await t.test('a refused pasted key leaves the operator’s own key as it is', async () => {
+    await page.reload()
+    const key = await openKeyField()
+    const send = async (text: string) => {
+      await page.getByLabel('Message').fill(text)
+      await page.keyboard.press('Enter')
+    }
+    await send('own key')
+    await page.getByText('View request').first().waitFor()
+    const before = (await keys()).length
+    await key.fill('svc_live_wrong')
+    await send('wrong key')
+    await page
+      .getByText(/invalid/i)
+      .first()
+      .waitFor()
+    await key.fill('')
+    await send('own key again')
+    await page.getByText('View request').nth(1).waitFor()
+
+    assert.equal((await keys()).length, before)
+  })
+
+  await t.test('no key of an operator is left for the next one', async () => {
+    await page.getByLabel('Key', { exact: true }).fill('svc_live_pasted')
+    await page.getByRole('button', { name: 'Signed in as admin' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByLabel('Operator token', { exact: true }).fill(gateway.adminToken)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('link', { name: 'Playground' }).click()
+    const before = (await keys()).length
+    const key = await openKeyField()
+
+    assert.equal(await key.inputValue(), '')
+    await page.getByLabel('Message').fill('next operator')
+    await page.keyboard.press('Enter')
+    await page.getByText('View request').first().waitFor()
+    assert.equal((await keys()).length, before + 1)
+  })
+
+  // The browser logs the 402 and the 401, and that a request of an unknown key has no usage row.
   assert.deepEqual(
-    complaints.filter(line => !line.includes('402')),
+    complaints.filter(line => !/40[124]/.test(line)),
     [],
   )
 })

@@ -6,6 +6,7 @@ import { resume, useSessionState } from './api/session.ts'
 import { MayChange, SessionContext } from './api/session-context.ts'
 import { Login } from './pages/login/login.tsx'
 import { NotFound } from './pages/not-found.tsx'
+import { forgetKeys } from './pages/playground/own-key.ts'
 import { ErrorBoundary } from './shell/error-boundary.tsx'
 import { Loading, Resuming } from './shell/resuming.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -28,9 +29,11 @@ const Settings = lazy(() => import('./pages/settings/settings.tsx'))
 
 export function App(): ReactNode {
   const state = useSessionState()
-  // Data of one operator must not stay in the cache for the next.
+  // Data and keys of one operator must not stay in memory for the next.
   useEffect(() => {
-    if (state.is === 'none') queries.clear()
+    if (state.is !== 'none') return
+    queries.clear()
+    forgetKeys()
   }, [state.is])
 
   if (state.is === 'unknown') return <Resuming resume={resume} />

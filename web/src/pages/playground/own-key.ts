@@ -1,5 +1,5 @@
 // The key that pays for the playground: one that the server makes for this operator, or one that was pasted. Kept in memory until
-// the page is reloaded.
+// the operator signs out or the page is reloaded.
 import { call } from '../../api/call.ts'
 import type { KeyWithSecret } from '../../api/keys.ts'
 
@@ -34,10 +34,17 @@ export function forgetKey(accountId: string): void {
   made.delete(accountId)
 }
 
+// All of them, so that the next operator at this browser has none of the last one's.
+export function forgetKeys(): void {
+  pasted = ''
+  made.clear()
+}
+
 function make(accountId: string): Promise<OwnKey> {
   const next = create(accountId)
   made.set(accountId, next)
-  next.catch(() => made.delete(accountId))
+  // Not a newer one.
+  next.catch(() => made.get(accountId) === next && made.delete(accountId))
   return next
 }
 

@@ -63,7 +63,8 @@ export function useChat(settings: Settings): Chat {
       })
       change(() => ({ is: 'done' }))
     } catch (error) {
-      if (error instanceof ApiError && [401, 402].includes(error.status)) forgetKey(settings.account)
+      const isRefused = error instanceof ApiError && [401, 402].includes(error.status)
+      if (isRefused && pasted === '') forgetKey(settings.account)
       change(() => (abort.signal.aborted ? { is: 'stopped' } : { is: 'failed', error }))
     }
   }
