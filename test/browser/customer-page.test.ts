@@ -8,7 +8,9 @@ import { startGateway } from '../support/gateway.ts'
 test('an account is managed on its page', { skip: !hasBrowser() }, async t => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
-  const { page, open, signIn, complaints } = await visit(browser, gateway.url)
+  const { page, open, signIn, complaints } = await visit(browser, gateway.url, 'desktop', {
+    timezoneId: 'Asia/Tokyo',
+  })
   await signIn(gateway.adminToken)
   let accountId = ''
 
@@ -58,6 +60,19 @@ test('an account is managed on its page', { skip: !hasBrowser() }, async t => {
 
     assert.match(csv, /,topup,10,10,/)
     assert.doesNotMatch(csv, /adjustment/)
+  })
+
+  await t.test('a month of the ledger is one of UTC, as days of charges are, in any time zone', async () => {
+    const ledger = page.getByRole('region', { name: 'Ledger', exact: true })
+    await ledger.getByRole('combobox', { name: 'Month (UTC)' }).click()
+    await page.getByRole('option').nth(1).click()
+    await page.getByText('No matching entries').waitFor()
+    const href = (await ledger.getByRole('link', { name: 'Export CSV' }).getAttribute('href')) ?? ''
+    const now = new Date()
+    const firstOf = (ago: number) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - ago)).toISOString()
+
+    const query = new URLSearchParams(href.split('?')[1])
+    assert.deepEqual([query.get('from'), query.get('to')], [firstOf(1), firstOf(0)])
   })
   assert.deepEqual(complaints, [])
 })

@@ -12,7 +12,6 @@ import { MoreButton } from '../../components/more-button.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
-import { useZone } from '../../components/zone.ts'
 import { columnPlaces } from '../../format/amounts.ts'
 import { formatTime, startOfMonth, UTC } from '../../format/time.ts'
 
@@ -36,8 +35,7 @@ const MONTHS = 13
 export function Ledger({ accountId }: { readonly accountId: string }): ReactNode {
   const [kind, setKind] = useState('')
   const [month, setMonth] = useState('')
-  const zone = useZone()
-  const months = useMemo(() => monthsOf(zone, serverNow()), [zone])
+  const months = useMemo(() => monthsOf(serverNow()), [])
   const { from, to } = months.find(({ value }) => value === month) ?? {}
   const filter: LedgerFilter = {
     ...(kind === '' ? {} : { kind }),
@@ -64,10 +62,10 @@ export function Ledger({ accountId }: { readonly accountId: string }): ReactNode
             onChange={value => setKind(value ?? '')}
           />
           <Select
-            aria-label="Month"
-            placeholder="All time"
+            aria-label="Month (UTC)"
+            placeholder="Month (UTC)"
             size="xs"
-            w={120}
+            w={130}
             clearable
             data={months.map(({ value, label }) => ({ value, label }))}
             value={month === '' ? null : month}
@@ -143,12 +141,12 @@ function Note({ of: entry, accountId }: { readonly of: LedgerObject; readonly ac
   return <span className="name">{entry.note}</span>
 }
 
-// The last year by months, newest first.
-function monthsOf(zone: string, now: number) {
+// The last year by months, newest first. Of UTC, since charges are booked by days of UTC.
+function monthsOf(now: number) {
   return Array.from({ length: MONTHS }, (_, ago) => {
-    const start = startOfMonth(now, zone, -ago)
-    const label = formatTime(start, 'month', zone)
-    const to = new Date(startOfMonth(now, zone, 1 - ago)).toISOString()
+    const start = startOfMonth(now, UTC, -ago)
+    const label = formatTime(start, 'month', UTC)
+    const to = new Date(startOfMonth(now, UTC, 1 - ago)).toISOString()
     return { value: label, label, from: new Date(start).toISOString(), to }
   })
 }
