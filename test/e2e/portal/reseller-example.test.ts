@@ -34,15 +34,15 @@ test('a paid checkout adds its price without tax, once, however often Stripe sen
   assert.match(String(ledger.body.data[0]?.note), /^Stripe cs_test_/)
 })
 
-test('another event is another payment', async () => {
+test('another checkout is another payment', async () => {
   const before = Number(await available())
-  await send(eventOf({ id: 'evt_2', amount_total: 1001, total_details: null }))
+  await send(eventOf({ id: 'evt_2', session: 'cs_2', amount_total: 1001, total_details: null }))
   assert.equal(Number(await available()), before + 10.01)
 })
 
 test('a wrong signature, an old timestamp and a changed body are refused and add nothing', async () => {
   const before = await available()
-  const body = eventOf({ id: 'evt_forged' })
+  const body = eventOf({ id: 'evt_forged', session: 'cs_forged' })
   const now = Math.floor(Date.now() / 1000)
   const refused = [
     await send(body, { secret: 'whsec_other' }),
@@ -65,7 +65,7 @@ test('a wrong signature, an old timestamp and a changed body are refused and add
 
 test('while the secret is rolled, one of two signatures is enough', async () => {
   const before = Number(await available())
-  const body = eventOf({ id: 'evt_rolled', total_details: null, amount_total: 100 })
+  const body = eventOf({ id: 'evt_rolled', session: 'cs_rolled', total_details: null, amount_total: 100 })
   const now = Math.floor(Date.now() / 1000)
   const [, valid] = headerOf(body, now).split(',')
   const other = createHmac('sha256', 'old').update(`${now}.${body}`).digest('hex')
@@ -75,19 +75,47 @@ test('while the secret is rolled, one of two signatures is enough', async () => 
   assert.deepEqual([answer.status, Number(await available())], [200, before + 1])
 })
 
-test('what is not paid yet adds nothing, and is paid by the later event', async () => {
-  const before = Number(await available())
-  const unpaid = await send(eventOf({ id: 'evt_debit_1', payment_status: 'unpaid' }))
-  assert.deepEqual([unpaid.text, Number(await available())], ['ignored', before])
+const LATER = 'checkout.session.async_payment_succeeded'
 
-  await send(eventOf({ id: 'evt_debit_2', type: 'checkout.session.async_payment_succeeded' }))
-  assert.equal(Number(await available()), before + 25)
+test('what is not paid yet adds nothing, and is paid by the later event, in any order and however often', async () => {
+  for (const isReversed of [false, true]) {
+    const before = await availableCents()
+    const session = `cs_debit_${isReversed}`
+    const unpaid = eventOf({ id: `evt_unpaid_${isReversed}`, session, payment_status: 'unpaid' })
+    const paid = eventOf({ id: `evt_paid_${isReversed}`, session, type: LATER })
+    const sent = isReversed ? [paid, unpaid] : [unpaid, paid]
+
+    const answers = await inOrder([...sent, ...sent])
+
+    const expected = isReversed ? ['credited', 'ignored'] : ['ignored', 'credited']
+    assert.deepEqual(answers, [...expected, ...expected])
+    assert.equal(await availableCents(), before + 2500)
+  }
+})
+
+test('two events of one checkout that both say paid add its credits once, in any order and at once', async () => {
+  const both = (name: string) => [
+    eventOf({ id: `evt_first_${name}`, session: `cs_${name}` }),
+    eventOf({ id: `evt_later_${name}`, session: `cs_${name}`, type: LATER }),
+  ]
+  const before = await availableCents()
+
+  const [one, other] = [both('one'), both('other').reverse()]
+  assert.deepEqual(await inOrder([...one, ...one]), ['credited', 'ignored', 'credited', 'ignored'])
+  assert.deepEqual(await inOrder([...other, ...other]), ['credited', 'ignored', 'credited', 'ignored'])
+  const together = await Promise.all(both('together').map(body => send(body)))
+
+  assert.deepEqual(together.map(({ text }) => text).sort(), ['credited', 'ignored'])
+  assert.equal(await availableCents(), before + 3 * 2500)
 })
 
 test('an unknown account or currency is not answered with 2xx, so that Stripe reports it', async () => {
-  assert.equal((await send(eventOf({ id: 'evt_x1', client_reference_id: 'acct_unknown' }))).status, 502)
-  assert.equal((await send(eventOf({ id: 'evt_x2', currency: 'jpy' }))).status, 422)
-  assert.equal((await send(eventOf({ id: 'evt_x3', client_reference_id: null }))).status, 422)
+  assert.equal(
+    (await send(eventOf({ id: 'evt_x1', session: 'cs_x1', client_reference_id: 'acct_unknown' }))).status,
+    502,
+  )
+  assert.equal((await send(eventOf({ id: 'evt_x2', session: 'cs_x2', currency: 'jpy' }))).status, 422)
+  assert.equal((await send(eventOf({ id: 'evt_x3', session: 'cs_x3', client_reference_id: null }))).status, 422)
 })
 
 test('the site sends a customer to the portal, which leads back to it', async () => {
@@ -105,10 +133,14 @@ async function available(): Promise<string> {
   return body.balance.available
 }
 
+async function availableCents(): Promise<number> {
+  return Math.round(Number(await available()) * 100)
+}
+
 // The recorded event with other values of the payment.
-function eventOf({ id, type, ...payment }: Readonly<Record<string, unknown>>): string {
+function eventOf({ id, type, session, ...payment }: Readonly<Record<string, unknown>>): string {
   const event = JSON.parse(EVENT.replace('"ACCOUNT"', JSON.stringify(accountId))) as { data: { object: object } }
-  Object.assign(event.data.object, payment)
+  Object.assign(event.data.object, payment, session === undefined ? {} : { id: session })
   return JSON.stringify({ ...event, ...(id === undefined ? {} : { id }), ...(type === undefined ? {} : { type }) })
 }
 
@@ -121,6 +153,12 @@ type Sending = { readonly at?: number; readonly secret?: string; readonly header
 function send(body: string, { at = Date.now() / 1000, secret, header }: Sending = {}) {
   const signature = header ?? headerOf(body, Math.floor(at), secret)
   return httpCall(`${site}/stripe/webhook`, { method: 'POST', body, headers: { 'stripe-signature': signature } })
+}
+
+async function inOrder(bodies: readonly string[]): Promise<readonly string[]> {
+  const texts: string[] = []
+  for (const body of bodies) texts.push((await send(body)).text)
+  return texts
 }
 
 async function startSite(): Promise<string> {
