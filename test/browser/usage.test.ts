@@ -71,6 +71,15 @@ test('usage has totals, ranges and groups', { skip: !hasBrowser() }, async t => 
     assert.match(href ?? '', /^\/admin\/v1\/usage\/summary\?from=.*&group_by=account&format=csv$/)
   })
 
+  await t.test('the list that groups hide is not read', async () => {
+    const asked: string[] = []
+    page.on('request', request => asked.push(new URL(request.url()).pathname))
+    await open('/usage?group=account')
+    await page.getByRole('row', { name: /Busy/ }).waitFor()
+    assert.ok(asked.includes('/admin/v1/usage/summary'))
+    assert.ok(!asked.includes('/admin/v1/usage'))
+  })
+
   await t.test('a value of a tag leads to its requests', async () => {
     await open('/usage?group=tag%3Ateam')
     await page.getByRole('button', { name: 'quiet', exact: true }).click()

@@ -28,9 +28,10 @@ export type UsageSort = 'time' | 'cost'
 const PAGE = 200
 
 // Polls only while the first page is loaded, so that rows do not move under somebody who has scrolled down.
-export function useUsage(filter: UsageFilter, sort: UsageSort) {
+export function useUsage(filter: UsageFilter, sort: UsageSort, enabled: boolean) {
   const order = sort === 'time' ? {} : { sort }
   return useInfiniteQuery({
+    enabled,
     queryKey: ['usage', 'list', filter, sort],
     queryFn: ({ pageParam, signal }) =>
       call<List<UsageRow>>('GET', `/usage${queryOf({ ...filter, ...order, limit: PAGE, after: pageParam })}`, {

@@ -23,7 +23,7 @@ export default function Usage(): ReactNode {
   const filter = useFilter(params, range)
   const groupBy = groupOf(params)
   const sort = params.get('sort') === 'cost' ? 'cost' : 'time'
-  const usage = useUsage(filter, sort)
+  const usage = useUsage(filter, sort, groupBy === undefined)
   const rows = usage.data?.pages.flatMap(page => page.data) ?? []
   const isFiltered = Object.keys(filter).length > 0
   const csv =
