@@ -12,7 +12,7 @@ import {
 import { useMayChange } from '../../api/session-context.ts'
 import { DescriptionList } from '../../components/description-list.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
-import { notify } from '../../components/notify.tsx'
+import { notify, notifyError } from '../../components/notify.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { attemptOutcome } from '../../components/usage/outcomes.ts'
 import { isolated } from '../../format/isolated.ts'
@@ -32,13 +32,20 @@ export function TargetActions({ of, target }: Props): ReactNode {
   const close = () => setOpen(undefined)
   if (!mayChange) return null
 
+  function confirmDisable(): void {
+    // An error of an earlier try is not one of this.
+    set.reset()
+    setOpen('disable')
+  }
+
   function change(disabled: boolean): void {
     const done = disabled ? `${name} gets no more requests.` : `${name} gets requests again.`
     const onSuccess = () => {
       close()
       notify(done)
     }
-    set.mutate({ model: target.model, disabled }, { onSuccess })
+    // The dialog shows its error itself.
+    set.mutate({ model: target.model, disabled }, { onSuccess, ...(disabled ? {} : { onError: notifyError }) })
   }
 
   return (
@@ -59,7 +66,7 @@ export function TargetActions({ of, target }: Props): ReactNode {
         variant="default"
         loading={isDisabled && set.isPending}
         aria-label={`${isDisabled ? 'Enable' : 'Disable'} ${name}`}
-        onClick={() => (isDisabled ? change(false) : setOpen('disable'))}
+        onClick={() => (isDisabled ? change(false) : confirmDisable())}
       >
         {isDisabled ? 'Enable' : 'Disable'}
       </Button>
