@@ -222,6 +222,37 @@ test('an operator makes and copies a link, sets the limits of keys and ends a se
   assert.deepEqual(visitor.complaints, [])
 })
 
+test('figures that cannot be read are an error with a button to retry, not zero', { skip }, async t => {
+  await using gateway = await startGateway({ config: config({}) })
+  await using browser = await openBrowser()
+  const { id } = await gateway.createAccount({ name: 'ACME' })
+  const failure = { error: { code: 'internal_error', message: 'the sums cannot be read', param: null } }
+
+  await t.test('in the portal', async () => {
+    const { page } = await visit(browser, gateway.url)
+    await page.route('**/usage/summary*', route => route.fulfill({ status: 500, json: failure }))
+    await page.goto(await portalLink(gateway, id))
+    await page.getByText('the sums cannot be read').waitFor()
+    assert.equal(await page.getByRole('img', { name: /credits in total/ }).count(), 0)
+    await page.goto(`${gateway.url}/portal/usage`)
+    await page.getByText('the sums cannot be read').waitFor()
+    assert.equal(await page.getByText('Tokens', { exact: true }).count(), 0)
+
+    await page.unroute('**/usage/summary*')
+    await page.getByRole('button', { name: 'Retry' }).click()
+    await page.getByRole('img', { name: /credits in total/ }).waitFor()
+  })
+
+  await t.test('on the page of the account', async () => {
+    const { page, signIn, open } = await visit(browser, gateway.url)
+    await signIn(gateway.adminToken)
+    await page.route('**/portal-sessions', route => route.fulfill({ status: 500, json: failure }))
+    await open(`/accounts/${id}`)
+    await page.getByText('the sums cannot be read').waitFor()
+    assert.equal(await page.getByText('No open sessions.').count(), 0)
+  })
+})
+
 // As with a keyboard: the element is focused and activated, without a pointer.
 async function press(page: Page, role: 'link' | 'button' | 'tab', name: string): Promise<void> {
   const target = page.getByRole(role, { name, exact: true }).first()

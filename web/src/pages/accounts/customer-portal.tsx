@@ -2,12 +2,14 @@
 import { Button, Group, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import type { ReactNode } from 'react'
+import type { PortalSessionObject } from '../../../../src/portal/sessions.ts'
 import type { AccountObject } from '../../api/accounts.ts'
 import { useEndPortalSession, usePortalSessions } from '../../api/portal.ts'
 import { useMayChange } from '../../api/session-context.ts'
 import { useSettings } from '../../api/settings.ts'
 import { Credits } from '../../components/credits.tsx'
 import { DescriptionList } from '../../components/description-list.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
 import { notify, notifyError } from '../../components/notify.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
@@ -69,9 +71,23 @@ const COLUMNS = [
 ] as const
 
 function Sessions({ accountId, mayChange }: { readonly accountId: string; readonly mayChange: boolean }): ReactNode {
-  const { data } = usePortalSessions(accountId)
+  const { data, error, refetch } = usePortalSessions(accountId)
+  return (
+    <>
+      {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
+      {data !== undefined && <SessionList of={data.data} accountId={accountId} mayChange={mayChange} />}
+    </>
+  )
+}
+
+type SessionListProps = {
+  readonly of: readonly PortalSessionObject[]
+  readonly accountId: string
+  readonly mayChange: boolean
+}
+
+function SessionList({ of: sessions, accountId, mayChange }: SessionListProps): ReactNode {
   const end = useEndPortalSession(accountId)
-  const sessions = data?.data ?? []
   if (sessions.length === 0) {
     return (
       <Text size="sm" c="dimmed" mt="sm">

@@ -7,11 +7,13 @@ import { BudgetBars } from '../../components/budget-bars.tsx'
 import { Credits } from '../../components/credits.tsx'
 import { DescriptionList } from '../../components/description-list.tsx'
 import { PendingPage } from '../../components/detail-page.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { useZone } from '../../components/zone.ts'
 import { isZero } from '../../format/decimals.ts'
 import { startOfDay } from '../../format/time.ts'
+import { Loading } from '../../shell/resuming.tsx'
 import { Charts } from '../charts.tsx'
 import { type PortalAccount, useAccount, usePortalSummary } from '../data.ts'
 import { grainOf } from '../series.ts'
@@ -78,7 +80,7 @@ function LastDays(): ReactNode {
   // The end of today, so that it changes once a day.
   const to = startOfDay(now, zone, 1)
   const grain = grainOf(from, to, 'day', zone)
-  const { data } = usePortalSummary(grain.groupBy, { from: new Date(from).toISOString() })
+  const { data, error, refetch } = usePortalSummary(grain.groupBy, { from: new Date(from).toISOString() })
   return (
     <>
       <Text component="h2" fw={600} size="md" m={0}>
@@ -87,7 +89,9 @@ function LastDays(): ReactNode {
           All requests
         </Anchor>
       </Text>
-      <Charts groups={data?.data ?? []} from={from} to={to} grain={grain} />
+      {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading />}
+      {data !== undefined && <Charts groups={data.data} from={from} to={to} grain={grain} />}
     </>
   )
 }

@@ -13,6 +13,7 @@ import { type SetParams, useParams } from '../../components/search-params.ts'
 import { OUTCOMES } from '../../components/usage/outcomes.ts'
 import { useZone } from '../../components/zone.ts'
 import { count, share } from '../../format/numbers.ts'
+import { Loading } from '../../shell/resuming.tsx'
 import { Charts } from '../charts.tsx'
 import { usePortalSummary } from '../data.ts'
 import { RequestList } from '../request-list.tsx'
@@ -32,7 +33,7 @@ export default function Usage(): ReactNode {
   }
   const grain = grainOf(range.from, range.to, range.step, zone)
   const summary = usePortalSummary(grain.groupBy, filter)
-  const groups = summary.data?.data ?? []
+  const groups = summary.data?.data
   return (
     <Page
       title="Usage"
@@ -51,8 +52,13 @@ export default function Usage(): ReactNode {
     >
       <Filters params={params} range={range.id} onChange={setParams} />
       {summary.error !== null && <ErrorAlert error={summary.error} onRetry={() => void summary.refetch()} />}
-      <Totals of={totalOf(groups)} />
-      <Charts groups={groups} from={range.from} to={range.to} grain={grain} hasTokens />
+      {groups === undefined && summary.error === null && <Loading />}
+      {groups !== undefined && (
+        <>
+          <Totals of={totalOf(groups)} />
+          <Charts groups={groups} from={range.from} to={range.to} grain={grain} hasTokens />
+        </>
+      )}
       <RequestList filter={filter} />
     </Page>
   )
