@@ -1,8 +1,9 @@
-// Amounts in the dashboard are rounded for reading; hovering, focusing and copying give every digit.
+// Amounts in the dashboard and the portal are rounded for reading; hovering, focusing and copying give every digit.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hasBrowser, openBrowser, visit } from '../support/browser.ts'
 import { startGateway } from '../support/gateway.ts'
+import { portalLink } from '../support/portal.ts'
 
 const EXACT = '3.123456789'
 
@@ -48,6 +49,13 @@ test('an amount shows two decimals and reveals all digits', { skip: !hasBrowser(
 
     assert.match(rows, new RegExp(`Odd[\\s\\S]*\t${EXACT}\t`))
     assert.match(rows, /Rich[\s\S]*\t1,000.00\t/)
+  })
+
+  await t.test('in the portal', async () => {
+    await page.goto(await portalLink(gateway, account.id))
+    const available = page.getByRole('region', { name: 'Balance' }).getByText('3.12', { exact: true })
+    await available.hover()
+    assert.equal(await tooltip.innerText(), EXACT)
   })
   assert.deepEqual(complaints, [])
 })

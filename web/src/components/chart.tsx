@@ -4,10 +4,9 @@ import { ActionIcon, Box, Group, Paper, Table, Text, Tooltip } from '@mantine/co
 import { useDisclosure } from '@mantine/hooks'
 import { IconChartLine, IconTable } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
+import type { Point } from './chart-point.ts'
 import { Panel } from './panel.tsx'
 import { TableFrame } from './table-frame.tsx'
-
-export type Point = { readonly at: string; readonly [figure: string]: string | number | null }
 
 export type Figure = {
   readonly name: string

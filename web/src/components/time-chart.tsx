@@ -2,8 +2,9 @@
 import { AreaChart, BarChart, LineChart } from '@mantine/charts'
 import { useMediaQuery } from '@mantine/hooks'
 import { type ReactNode, useMemo, useRef, useState } from 'react'
-import { CHART, type Figure, type Point, pointTooltip } from './chart.tsx'
+import { CHART, type Figure, pointTooltip } from './chart.tsx'
 import { pointLabel, type Step, tickLabel, timeTicks, type ValueAxisOptions, valueAxis } from './chart-axes.ts'
+import type { Point } from './chart-point.ts'
 import { useZone } from './zone.ts'
 
 export type TimeChartProps = {

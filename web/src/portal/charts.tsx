@@ -5,6 +5,7 @@ import { ChartPanel, type Figure } from '../components/chart.tsx'
 import { pointLabel } from '../components/chart-axes.ts'
 import { Legend } from '../components/legend.tsx'
 import { TimeChart } from '../components/time-chart.tsx'
+import { REQUESTS, TOKENS } from '../components/usage/figures.ts'
 import { zoneName } from '../components/zone.ts'
 import { amount } from '../format/amounts.ts'
 import { axisAmount } from '../format/decimals.ts'
@@ -13,14 +14,6 @@ import { type Grain, type Group, seriesOf, totalOf } from './series.ts'
 
 const SPEND: readonly Figure[] = [
   { name: 'spend', label: 'Credits', color: 'teal.6', write: p => amount(String(p.cost)) },
-]
-const REQUESTS: readonly Figure[] = [
-  { name: 'served', label: 'Successful', color: 'indigo.5', write: p => count(Number(p.served)) },
-  { name: 'errors', label: 'Errors', color: 'red.7', write: p => count(Number(p.errors)) },
-]
-const TOKENS: readonly Figure[] = [
-  { name: 'prompt', label: 'Prompt', color: 'blue.5', write: p => count(Number(p.prompt)) },
-  { name: 'completion', label: 'Completion', color: 'grape.5', write: p => count(Number(p.completion)) },
 ]
 const COUNTS = { isWhole: true } as const
 

@@ -10,6 +10,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { setApiRoot } from '../api/call.ts'
 import { queries } from '../api/queries.ts'
+import { installExactAmounts } from '../components/exact-amounts.ts'
 import { setProductName } from '../components/page.tsx'
 import { App } from './app.tsx'
 import { BrandContext, readBrand } from './brand.ts'
@@ -25,6 +26,7 @@ async function render(): Promise<void> {
   setProductName(brand.name)
   document.title = brand.name
   if (brand.logo !== null) document.querySelector('link[rel=icon]')?.setAttribute('href', brand.logo)
+  installExactAmounts()
   createRoot(root).render(
     <StrictMode>
       <MantineProvider

@@ -1,6 +1,7 @@
 // The sums of a range as chart points: every hour, or every day of the chosen time zone, also those without a request. Days are added up
 // from hours, since a day has 23 or 25 of them when clocks change.
-import { minus } from '../format/amounts.ts'
+import type { Point } from '../components/chart-point.ts'
+import { plus } from '../format/amounts.ts'
 import { chartHeight } from '../format/decimals.ts'
 import { startOfDay, UTC } from '../format/time.ts'
 
@@ -8,9 +9,6 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 // The server sends at most 1,000 groups.
 const HOURS_MAX = 960
-
-// A point of a chart.
-type Point = { readonly at: string; readonly [figure: string]: string | number | null }
 
 export type Sums = {
   readonly requests: number
@@ -45,13 +43,13 @@ export function seriesOf(groups: readonly Group[], from: number, to: number, { s
   const sums = new Map<number, Sums>()
   for (const group of groups) {
     const at = starts.findLast(start => start <= timeOf(group.group))
-    if (at !== undefined) sums.set(at, plus(sums.get(at) ?? NO_SUMS, group))
+    if (at !== undefined) sums.set(at, add(sums.get(at) ?? NO_SUMS, group))
   }
   return starts.map(at => pointOf(at, sums.get(at) ?? NO_SUMS))
 }
 
 export function totalOf(groups: readonly Sums[]): Sums {
-  return groups.reduce(plus, NO_SUMS)
+  return groups.reduce(add, NO_SUMS)
 }
 
 function startsOf(from: number, to: number, step: 'hour' | 'day', zone: string): readonly number[] {
@@ -73,13 +71,13 @@ function timeOf(group: string): number {
   return Date.parse(group)
 }
 
-function plus(a: Sums, b: Sums): Sums {
+function add(a: Sums, b: Sums): Sums {
   return {
     requests: a.requests + b.requests,
     errors: a.errors + b.errors,
     prompt_tokens: a.prompt_tokens + b.prompt_tokens,
     completion_tokens: a.completion_tokens + b.completion_tokens,
-    cost: minus(a.cost, `-${b.cost}`),
+    cost: plus(a.cost, b.cost),
   }
 }
 

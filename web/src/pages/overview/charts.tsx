@@ -7,11 +7,12 @@ import { ChartPanel, type Figure } from '../../components/chart.tsx'
 import { pointLabel, type ValueAxisOptions } from '../../components/chart-axes.ts'
 import { Legend } from '../../components/legend.tsx'
 import { TimeChart, type TimeChartProps } from '../../components/time-chart.tsx'
+import { REQUESTS, TOKENS } from '../../components/usage/figures.ts'
 import { amount } from '../../format/amounts.ts'
 import { axisAmount } from '../../format/decimals.ts'
 import { axisDuration, axisPercent, count, duration, share, shortCount } from '../../format/numbers.ts'
 import { CauseLinks } from './cause-links.tsx'
-import { CAUSES, LATENCY, RATE, REQUESTS, SPEND, TOKENS } from './figures.ts'
+import { CAUSES, LATENCY, RATE, SPEND } from './figures.ts'
 import { errorsOf, othersOf, seriesOf } from './series.ts'
 
 export type ChartsProps = {

@@ -1,19 +1,12 @@
-// What the charts of the overview show: their figures, with colours and exact values.
+// What the charts of the overview show besides requests and tokens: their figures, with colours and exact values.
 import type { ErrorCause } from '../../../../src/domain/error-cause.ts'
-import type { Figure, Point } from '../../components/chart.tsx'
+import type { Figure } from '../../components/chart.tsx'
+import type { Point } from '../../components/chart-point.ts'
 import { groupDecimal } from '../../format/decimals.ts'
 import { count, duration, percent } from '../../format/numbers.ts'
 
-export const REQUESTS: readonly Figure[] = [
-  { name: 'served', label: 'Successful', color: 'indigo.5', write: p => count(Number(p.served)) },
-  { name: 'errors', label: 'Errors', color: 'red.7', write: p => count(Number(p.errors)) },
-]
 export const SPEND: readonly Figure[] = [
   { name: 'spend', label: 'Revenue', color: 'teal.6', write: p => groupDecimal(String(p.cost)) },
-]
-export const TOKENS: readonly Figure[] = [
-  { name: 'prompt', label: 'Prompt', color: 'blue.5', write: p => count(Number(p.prompt)) },
-  { name: 'completion', label: 'Completion', color: 'grape.5', write: p => count(Number(p.completion)) },
 ]
 // A record, so that a new cause is a type error until it has a colour.
 const CAUSE_FIGURES: Readonly<Record<ErrorCause | 'other', Pick<Figure, 'label' | 'color'>>> = {

@@ -1,6 +1,6 @@
 // Converts the series of an overview to chart points. The server sends every hour or day, also those without a request.
 import type { Overview, Sums } from '../../api/overview.ts'
-import type { Point } from '../../components/chart.tsx'
+import type { Point } from '../../components/chart-point.ts'
 import { chartHeight } from '../../format/decimals.ts'
 
 export function seriesOf({ series }: Overview): readonly Point[] {
