@@ -6,9 +6,12 @@ import { type ReactNode, useState } from 'react'
 import { useCreateKey } from '../api/keys.ts'
 import { BudgetFields } from '../components/budget-fields.tsx'
 import { ErrorAlert } from '../components/error-alert.tsx'
+import { KEY_VALIDATION } from '../components/keys/key-validation.ts'
+import { showAtField } from '../components/show-at-field.ts'
+import { useZone, zoneName } from '../components/zone.ts'
 import { count } from '../format/numbers.ts'
 import { useAccount } from './data.ts'
-import { inputOf, type KeyFields, NEW_KEY, showAtField, VALIDATE } from './key-fields.ts'
+import { inputOf, type KeyFields, NEW_KEY } from './key-fields.ts'
 import { NewKeySecret } from './new-key-secret.tsx'
 
 type Made = { readonly secret: string; readonly allowed_models: readonly string[] }
@@ -37,7 +40,8 @@ export function CreateKey({ onClose }: { readonly onClose: () => void }): ReactN
 type FormProps = { readonly onMade: (key: Made) => void; readonly onCancel: () => void }
 
 function Form({ onMade, onCancel }: FormProps): ReactNode {
-  const form = useForm<KeyFields>({ initialValues: NEW_KEY, validate: VALIDATE })
+  const form = useForm<KeyFields>({ initialValues: NEW_KEY, validate: KEY_VALIDATION })
+  const zone = useZone()
   const create = useCreateKey()
   const [problem, setProblem] = useState<unknown>()
   const [hasMore, more] = useDisclosure(false)
@@ -45,7 +49,7 @@ function Form({ onMade, onCancel }: FormProps): ReactNode {
   const submit = form.onSubmit(fields => {
     if (create.isPending) return
     setProblem(undefined)
-    create.mutate(inputOf(fields), {
+    create.mutate(inputOf(fields, zone), {
       onSuccess: onMade,
       onError: error => {
         if (showAtField(form, error)) more.open()
@@ -92,6 +96,7 @@ function Form({ onMade, onCancel }: FormProps): ReactNode {
 
 function Limits({ form }: { readonly form: UseFormReturnType<KeyFields> }): ReactNode {
   const limits = useAccount().data?.portal_key_limits ?? null
+  const zone = useZone()
   const atMost = (limit: number | null | undefined, otherwise: string) =>
     limit === null || limit === undefined ? otherwise : `at most ${count(limit)}`
   const credits = limits?.credit_limit ?? null
@@ -155,8 +160,8 @@ function Limits({ form }: { readonly form: UseFormReturnType<KeyFields> }): Reac
         label="Expires"
         description={
           days === null
-            ? 'Local time. Leave empty for a key that does not expire.'
-            : `Local time, within ${days} days. Leave empty for ${days} days.`
+            ? `${zoneName(zone)}. Leave empty for a key that does not expire.`
+            : `${zoneName(zone)}, within ${days} days. Leave empty for ${days} days.`
         }
         type="datetime-local"
         {...form.getInputProps('expires_at')}

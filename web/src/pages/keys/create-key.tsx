@@ -5,7 +5,9 @@ import { useAccountDirectory } from '../../api/accounts.ts'
 import { type KeyWithSecret, useCreateKey } from '../../api/keys.ts'
 import { AccountSelect } from '../../components/account-name.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
-import { changeOf, KeyFieldset, showAtField, useKeyForm } from './key-form.tsx'
+import { showAtField } from '../../components/show-at-field.ts'
+import { useZone } from '../../components/zone.ts'
+import { changeOf, KeyFieldset, useKeyForm } from './key-form.tsx'
 import { NewSecret } from './new-secret.tsx'
 
 export type CreateKeyProps = { readonly isOpen: boolean; readonly onClose: () => void; readonly accountId?: string }
@@ -43,6 +45,7 @@ type FormProps = {
 
 function Form({ accountId, onMade, onCancel }: FormProps): ReactNode {
   const form = useKeyForm()
+  const zone = useZone()
   const create = useCreateKey()
   const [problem, setProblem] = useState<unknown>()
   const accounts = useAccountDirectory()
@@ -56,7 +59,7 @@ function Form({ accountId, onMade, onCancel }: FormProps): ReactNode {
     setProblem(undefined)
     if (fields.account_id === '') return form.setFieldError('account_id', 'Choose an account')
     create.mutate(
-      { ...changeOf(fields, true), account_id: fields.account_id },
+      { ...changeOf(fields, true, zone), account_id: fields.account_id },
       { onSuccess: onMade, onError: error => showAtField(form, error) || setProblem(error) },
     )
   })
@@ -67,7 +70,7 @@ function Form({ accountId, onMade, onCancel }: FormProps): ReactNode {
         <AccountSelect
           label="Account"
           placeholder="Choose an account"
-          description="Pays for the requests of this key"
+          description="Charged for this key's requests"
           isRequired
           value={form.values.account_id}
           onChange={id => form.setFieldValue('account_id', id)}

@@ -4,7 +4,10 @@ import { type ReactNode, useState } from 'react'
 import { type KeyObject, useUpdateKey } from '../../api/keys.ts'
 import { ConflictAlert } from '../../components/conflict-alert.tsx'
 import { notify } from '../../components/notify.tsx'
-import { changeOf, KeyFieldset, showAtField, useKeyForm } from './key-form.tsx'
+import { showAtField } from '../../components/show-at-field.ts'
+import { useZone } from '../../components/zone.ts'
+import { toInput } from '../../format/time.ts'
+import { changeOf, KeyFieldset, useKeyForm } from './key-form.tsx'
 
 type Props = { readonly of: KeyObject; readonly onClose: () => void }
 
@@ -25,13 +28,14 @@ export function EditKey({ of: latest, onClose }: Props): ReactNode {
 
 function Form({ of: key, onClose, onReload }: Props & { readonly onReload: () => void }): ReactNode {
   const form = useKeyForm(key)
+  const zone = useZone()
   const update = useUpdateKey(key)
   const [problem, setProblem] = useState<unknown>()
 
   const submit = form.onSubmit(fields => {
     if (update.isPending) return
     setProblem(undefined)
-    update.mutate(changedOnly(changeOf(fields, false), key), {
+    update.mutate(changedOnly(changeOf(fields, false, zone), key, zone), {
       onSuccess: () => {
         notify('Key updated. The new limits apply from the next request.')
         onClose()
@@ -59,16 +63,13 @@ function Form({ of: key, onClose, onReload }: Props & { readonly onReload: () =>
 }
 
 // Sends changed fields only, so that changes of two operators to different fields are both kept.
-function changedOnly<T extends object>(change: T, key: KeyObject): T {
+function changedOnly<T extends object>(change: T, key: KeyObject, zone: string): T {
   const before: Readonly<Record<string, unknown>> = key
+  const expiry = toInput(key.expires_at ?? '', zone)
   const changed = Object.entries(change).filter(([name, value]) => {
-    if (name === 'expires_at' && typeof value === 'string') return !sameMinute(value, key.expires_at)
+    // As the field shows it: the browser's has no seconds, and an hour is there twice when clocks are set back.
+    if (name === 'expires_at' && typeof value === 'string') return toInput(value, zone) !== expiry
     return JSON.stringify(value) !== JSON.stringify(before[name])
   })
   return Object.fromEntries(changed) as T
-}
-
-// The browser's date field has no seconds.
-function sameMinute(a: string, b: string | null): boolean {
-  return b !== null && Math.floor(Date.parse(a) / 60_000) === Math.floor(Date.parse(b) / 60_000)
 }

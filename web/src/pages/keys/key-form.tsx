@@ -3,19 +3,14 @@ import { Checkbox, Group, NumberInput, SimpleGrid, Stack, TagsInput, TextInput }
 import { type UseFormReturnType, useForm } from '@mantine/form'
 import type { ReactNode } from 'react'
 import type { Scope } from '../../../../src/domain/key.ts'
-import { ApiError } from '../../api/call.ts'
 import type { KeyChange, KeyObject } from '../../api/keys.ts'
 import { useSettings } from '../../api/settings.ts'
-import {
-  type BudgetField,
-  BudgetFields,
-  budgetError,
-  budgetFieldsOf,
-  budgetInputsOf,
-} from '../../components/budget-fields.tsx'
+import { type BudgetField, BudgetFields, budgetFieldsOf, budgetInputsOf } from '../../components/budget-fields.tsx'
+import { KEY_VALIDATION } from '../../components/keys/key-validation.ts'
 import { tagTexts } from '../../components/tags.tsx'
-import { readDecimal } from '../../format/decimals.ts'
+import { useZone, zoneName } from '../../components/zone.ts'
 import { count } from '../../format/numbers.ts'
+import { fromInput, toInput } from '../../format/time.ts'
 import { checkTags, ModelsAndTags, tagsFrom } from './models-and-tags.tsx'
 
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
@@ -59,19 +54,19 @@ const NEW: KeyFields = {
 }
 
 export function useKeyForm(key?: KeyObject): KeyForm {
+  const zone = useZone()
   return useForm<KeyFields>({
-    initialValues: key === undefined ? NEW : fieldsOf(key),
+    initialValues: key === undefined ? NEW : fieldsOf(key, zone),
     validate: {
-      name: name => (name.trim() === '' ? 'Enter a name' : name.length > 200 ? 'At most 200 characters' : null),
+      ...KEY_VALIDATION,
       tags: checkTags,
-      credit_limit: text => (text === '' || isAmount(text) ? null : 'Enter an amount such as 25 or 0.5'),
-      budgets: budgetError,
     },
   })
 }
 
 export function KeyFieldset({ form, isNew }: { readonly form: KeyForm; readonly isNew: boolean }): ReactNode {
   const defaults = useSettings().data?.defaults
+  const zone = useZone()
   const defaultOf = (name: string) => {
     const value = defaults?.[name]
     return typeof value === 'number' ? `default: ${count(value)}` : 'default'
@@ -139,7 +134,7 @@ export function KeyFieldset({ form, isNew }: { readonly form: KeyForm; readonly 
       <ModelsAndTags form={form} />
       <TextInput
         label="Expires"
-        description="Local time. Leave empty for a key that does not expire."
+        description={`${zoneName(zone)}. Leave empty for a key that does not expire.`}
         type="datetime-local"
         {...form.getInputProps('expires_at')}
       />
@@ -148,7 +143,7 @@ export function KeyFieldset({ form, isNew }: { readonly form: KeyForm; readonly 
 }
 
 // Converts the form to API fields. On creation, empty fields are left out.
-export function changeOf(fields: KeyFields, isNew: boolean): KeyChange & { readonly name: string } {
+export function changeOf(fields: KeyFields, isNew: boolean, zone: string): KeyChange & { readonly name: string } {
   const empty = isNew ? undefined : null
   const change = {
     name: fields.name,
@@ -161,7 +156,7 @@ export function changeOf(fields: KeyFields, isNew: boolean): KeyChange & { reado
     budgets: budgetInputsOf(fields.budgets),
     allowed_models: fields.allowed_models,
     tags: tagsFrom(fields.tags),
-    expires_at: fields.expires_at === '' ? empty : new Date(fields.expires_at).toISOString(),
+    expires_at: fields.expires_at === '' ? empty : fromInput(fields.expires_at, zone),
   }
   return Object.fromEntries(
     Object.entries(change).filter(([, value]) => value !== undefined),
@@ -170,16 +165,7 @@ export function changeOf(fields: KeyFields, isNew: boolean): KeyChange & { reado
   }
 }
 
-// Shows the server's message at the field it concerns; returns false if there is no such field.
-export function showAtField<T extends Record<string, unknown>>(form: UseFormReturnType<T>, error: unknown): boolean {
-  if (!(error instanceof ApiError) || error.param === null) return false
-  const field = error.param.split('.', 1)[0] ?? ''
-  if (!(field in form.values)) return false
-  form.setFieldError(field, error.message)
-  return true
-}
-
-function fieldsOf(key: KeyObject): KeyFields {
+function fieldsOf(key: KeyObject, zone: string): KeyFields {
   return {
     name: key.name,
     account_id: key.account_id,
@@ -190,18 +176,8 @@ function fieldsOf(key: KeyObject): KeyFields {
     credit_limit: key.credit_limit ?? '',
     max_concurrent: key.max_concurrent,
     budgets: budgetFieldsOf(key.budgets),
-    expires_at: key.expires_at === null ? '' : localInput(key.expires_at),
+    expires_at: key.expires_at === null ? '' : toInput(key.expires_at, zone),
     allowed_models: [...key.allowed_models],
     tags: tagTexts(key.tags),
   }
-}
-
-// Local time as 2026-11-15T13:45, the format of the browser's date field.
-function localInput(at: string): string {
-  const date = new Date(at)
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
-
-function isAmount(text: string): boolean {
-  return readDecimal(text)?.sign === ''
 }
