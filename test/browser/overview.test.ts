@@ -41,6 +41,17 @@ test('charts have honest axes in the chosen time zone', { skip: !hasBrowser() },
     await open('/overview')
   })
 
+  await t.test('a custom range stays as it is typed while the page refreshes', async () => {
+    await open('/overview?range=1h')
+    await page.getByRole('button', { name: 'Custom' }).click()
+    const from = page.getByLabel(/^From, /)
+    await from.fill('2026-01-02T03:04')
+    // Two refreshes.
+    for (let i = 0; i < 2; i++) await page.waitForResponse(response => response.url().includes('/admin/v1/overview'))
+    assert.equal(await from.inputValue(), '2026-01-02T03:04')
+    await open('/overview')
+  })
+
   await t.test('the zone is stated, switched and remembered', async () => {
     await page
       .getByText(/Times in UTC\+5:30 \(Asia\/(Kolkata|Calcutta)\)/)

@@ -37,7 +37,8 @@ export function RangePicker({ params, onChange }: RangePickerProps): ReactNode {
         </Popover.Target>
         <Popover.Dropdown>
           <CustomRange
-            key={`${from} ${to} ${zone}`}
+            // Not of the times, which move with every refresh and would undo what is being typed.
+            key={zone}
             from={from}
             to={to ?? new Date().toISOString()}
             zone={zone}
