@@ -12,7 +12,8 @@ import { createdAt, finishedAt, isSettled, usagePoller, withLimit } from './poll
 
 const POLL_MS = 1000
 const RETRY_MS = 3000
-const KNOWN_ROWS = 500
+// As many as a poll reads, or the first one would find older rows and take them for new.
+const KNOWN_ROWS = 1000
 
 export async function showLogs(input: Input, client: Client): Promise<number> {
   const limit = readCount(input, 'limit') ?? 20
@@ -20,25 +21,36 @@ export async function showLogs(input: Input, client: Client): Promise<number> {
   const query = usageQuery(input)
   const print = linePrinter(input, objectNames(client))
   const isFollowing = input.flag('follow')
+  const read = async (of: URLSearchParams, rows: number) =>
+    (await client.call('GET', `/usage?${withLimit(of, rows)}`)).data as readonly Json[]
   // What is there already is not new, even if it is not printed.
-  const { data } = await client.call('GET', `/usage?${withLimit(query, Math.max(limit, isFollowing ? KNOWN_ROWS : 1))}`)
-  const past = data as readonly Json[]
+  const known = isFollowing ? await read(withoutEnd(query), KNOWN_ROWS) : []
+  const past = isFollowing && !ENDS.some(name => query.has(name)) ? known : await read(query, Math.max(limit, 1))
   await print(past.slice(0, limit).filter(isSettled).toReversed())
-  if (isFollowing) await follow(query, past, print, client)
+  if (isFollowing) await follow(query, latestOf([...known, ...past]), print, client)
   return 0
+}
+
+const ENDS = ['outcome', 'error_code']
+
+// A running request has no outcome and no error code yet, so these filters are applied to what is read.
+function withoutEnd(query: URLSearchParams): URLSearchParams {
+  return new URLSearchParams([...query].filter(([name]) => !ENDS.includes(name)))
+}
+
+// A row that was read twice may have been settled in between.
+function latestOf(rows: readonly Json[]): readonly Json[] {
+  return [...new Map(rows.map(row => [row.request_id, row])).values()]
 }
 
 type Print = (rows: readonly Json[]) => Promise<void>
 
 // Until the process is interrupted, or its reader is gone.
-async function follow(given: URLSearchParams, past: readonly Json[], print: Print, client: Client): Promise<void> {
-  // A running request has no outcome and no error code yet, so these filters are applied here.
-  const query = new URLSearchParams(given)
+async function follow(query: URLSearchParams, past: readonly Json[], print: Print, client: Client): Promise<void> {
   const [outcome, codes] = [query.get('outcome'), query.getAll('error_code')]
-  for (const name of ['outcome', 'error_code']) query.delete(name)
   const isMeant = (row: Json) =>
     (outcome === null || row.outcome === outcome) && (codes.length === 0 || codes.includes(String(row.error_code)))
-  const poll = usagePoller(query, past, client)
+  const poll = usagePoller(withoutEnd(query), past, client)
   let [isLost, isGone] = [false, false]
   process.stdout.once('error', () => {
     isGone = true
