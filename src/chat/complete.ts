@@ -178,7 +178,7 @@ function followProgress(held: Held, client: Client, usage: Meter, needs: Checkpo
 // Whether a low balance set the cap, and how the prompt was measured.
 type HeldHere = Held & { readonly wasCapped: boolean; readonly size: PromptSize; readonly planned: Plan }
 
-// The plan, and how it is made again where the key turns out to have changed.
+// The plan, and how it is recomputed where the key turns out to have changed.
 type Planning = { readonly planned: Plan; readonly planNow: () => Plan }
 
 // The reservation is the request's usage row: once this resolves, it is on disk.

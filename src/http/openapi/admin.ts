@@ -188,7 +188,7 @@ const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {
   addCredential: 'Credentials are used round-robin; rejected and rate-limited ones are skipped.',
   removeCredential: 'Running requests that use the credential finish.',
   getProviderHealth:
-    'The targets of a provider as seen by this node: their status, what became of their requests in the last ten minutes, ' +
+    'The targets of a provider as seen by this node: their status, the outcomes of their requests in the last ten minutes, ' +
     'and their circuit breakers.',
   setTarget:
     "A target is a provider's model, whichever models of the catalog it serves. A disabled one gets no requests on any " +

@@ -35,7 +35,7 @@ export type WebhookQueue = {
   fanOut(eventsMax: number): Promise<number>
   // Endpoints with something to send now, leased to this owner until it has not reported for `leaseMs`.
   claim(ask: ClaimAsk): Promise<Claimed>
-  // Stores what became of attempts, renews the lease and returns what comes next. With nothing next, the lease is released.
+  // Stores the results of attempts, renews the lease and returns what comes next. With nothing next, the lease is released.
   report(report: DeliveryReport): Promise<readonly WaitingDelivery[]>
   // Other owners may have it at once.
   release(webhookId: string, owner: string): Promise<void>

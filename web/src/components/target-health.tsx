@@ -1,4 +1,4 @@
-// The health of a target or provider in words that can be checked: a status, and what became of its recent requests.
+// The health of a target or provider in words that can be checked: a status, and the outcomes of its recent requests.
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { HealthObject, TargetHealth } from '../api/providers.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { containerEngine, type Engine } from '../../../support/container-engine.ts'
 import { ROOT, runTool } from '../../../support/deploy-tools.ts'
 import { temporaryFolder } from '../../../support/folder.ts'
@@ -15,30 +15,33 @@ import { until } from '../../../support/until.ts'
 const IMAGE = 'localhost/turnpike'
 const CONTAINER = 'turnpike'
 
-test('the image is built, starts, serves a chat and drains', async t => {
-  await using folder = await temporaryFolder()
-  const base = `docker.io/library/${/^FROM (\S+)$/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))?.[1]}`
-  const engine = containerEngine(folder.path, base)
-  if (typeof engine === 'string') {
-    process.stderr.write(`\n${engine}: THE IMAGE IS NOT TESTED\n\n`)
-    return
-  }
-  try {
-    await t.test('it is built from the Dockerfile', () => build(engine, folder.path))
-    await t.test('it runs without root and with a read-only file system', () => serve(engine))
-  } finally {
+const BASE = `docker.io/library/${/^FROM (\S+)$/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))?.[1]}`
+
+const folder = await temporaryFolder()
+const engine = containerEngine(folder.path, BASE)
+after(async () => {
+  if (typeof engine !== 'string') {
     engine.podman('rm', '--all', '--force', '--time', '0')
     engine.podman('rmi', '--all', '--force')
     engine.podman('unmount', '--all')
   }
+  await folder[Symbol.asyncDispose]()
+})
+const skip = typeof engine === 'string' ? engine : false
+if (skip !== false) process.stderr.write(`\n${skip}: THE IMAGE IS NOT TESTED\n\n`)
+
+test('the image is built, starts, serves a chat and drains', { skip }, async t => {
+  assert.ok(typeof engine !== 'string')
+  await t.test('it is built from the Dockerfile', () => build(engine, folder.path))
+  await t.test('it runs without root and with a read-only file system', () => serve(engine))
 })
 
-async function build({ podman, limits, npm }: Engine, folder: string): Promise<void> {
-  const context = join(folder, 'context')
+async function build({ podman, limits, npm }: Engine, path: string): Promise<void> {
+  const context = join(path, 'context')
   mkdirSync(join(context, 'package'), { recursive: true })
   const { code, output } = runTool('tar', [
     '-xzf',
-    await pack(folder),
+    await pack(path),
     '-C',
     join(context, 'package'),
     '--strip-components=1',

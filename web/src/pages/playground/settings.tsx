@@ -1,4 +1,4 @@
-// What the playground sends, and who pays for it.
+// The settings of the playground: what is sent, and which account or key is charged.
 import {
   Button,
   Collapse,
