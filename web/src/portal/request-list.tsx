@@ -2,13 +2,14 @@
 import { Anchor, Table, Text } from '@mantine/core'
 import { IconListDetails } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link } from 'wouter'
 import { Credits } from '../components/credits.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorAlert } from '../components/error-alert.tsx'
 import { KeyName } from '../components/key-name.tsx'
 import { MoreButton } from '../components/more-button.tsx'
 import { Panel } from '../components/panel.tsx'
+import { useRowLink } from '../components/row-link.ts'
 import { StateBadge } from '../components/state-badge.tsx'
 import { TableFrame } from '../components/table-frame.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
@@ -57,13 +58,10 @@ export function RequestList({ filter }: { readonly filter: UsageFilter }): React
 }
 
 function Row({ of: row, places }: { readonly of: PortalUsage; readonly places: number }): ReactNode {
-  const [, goTo] = useLocation()
+  const rowLink = useRowLink()
   const href = `/usage/${row.request_id}`
   return (
-    <Table.Tr
-      className="row-link"
-      onClick={({ target }) => target instanceof Element && target.closest('a') === null && goTo(href)}
-    >
+    <Table.Tr {...rowLink(href)}>
       <Table.Td>
         <Anchor component={Link} href={href} size="sm">
           <Timestamp at={row.created_at} isShort />

@@ -13,6 +13,7 @@ import { MoreButton } from '../../components/more-button.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { RowCount } from '../../components/row-count.tsx'
+import { useRowLink } from '../../components/row-link.ts'
 import { SearchInput } from '../../components/search-input.tsx'
 import { useParams } from '../../components/search-params.ts'
 import { sortable, sortedBy, sortQuery, useSort } from '../../components/sorting.tsx'
@@ -52,7 +53,7 @@ export default function Accounts(): ReactNode {
   const mayChange = useMayChange()
   const [isCreating, dialog] = useDisclosure(false)
   const [params, setParams] = useParams()
-  const [, goTo] = useLocation()
+  const rowLink = useRowLink()
   const q = params.get('q') ?? ''
   const sorting = useSort('')
   const accounts = useAccounts(q, sortQuery(sorting.sort, SORTED))
@@ -82,13 +83,7 @@ export default function Accounts(): ReactNode {
             columns={sortable(COLUMNS, COMPARED, sorting, accounts.hasNextPage ? SORTED : undefined)}
           >
             {rows.map(({ id, name, state, balance, spent_this_month, created_at }) => (
-              <Table.Tr
-                key={id}
-                className="row-link"
-                onClick={({ target }) =>
-                  target instanceof Element && target.closest('a') === null && goTo(`/accounts/${id}`)
-                }
-              >
+              <Table.Tr key={id} {...rowLink(`/accounts/${id}`)}>
                 <Table.Td>
                   <Anchor
                     component={Link}

@@ -3,7 +3,7 @@ import { Anchor, Button, Group, Select, Table } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconKey, IconPlus } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link } from 'wouter'
 import { type KeyObject, useKeys } from '../../api/keys.ts'
 import { useMayChange } from '../../api/session-context.ts'
 import { AccountName, AccountSelect } from '../../components/account-name.tsx'
@@ -15,6 +15,7 @@ import { MoreButton } from '../../components/more-button.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { RowCount } from '../../components/row-count.tsx'
+import { useRowLink } from '../../components/row-link.ts'
 import { SearchInput } from '../../components/search-input.tsx'
 import { useParams } from '../../components/search-params.ts'
 import { sortable, sortedBy, sortQuery, useSort } from '../../components/sorting.tsx'
@@ -132,10 +133,10 @@ export default function Keys(): ReactNode {
 type Places = { readonly month: number; readonly spent: number }
 
 function Row({ of: key, places }: { readonly of: KeyObject; readonly places: Places }): ReactNode {
-  const [, goTo] = useLocation()
+  const rowLink = useRowLink()
   const isInGrace = key.previous.length > 0 && key.status === 'active'
   return (
-    <Table.Tr className="row-link" onClick={event => isPlain(event.target) && goTo(`/keys/${key.id}`)}>
+    <Table.Tr {...rowLink(`/keys/${key.id}`)}>
       <Table.Td>
         <KeyLink of={key} maw={170} />
       </Table.Td>
@@ -161,9 +162,4 @@ function Row({ of: key, places }: { readonly of: KeyObject; readonly places: Pla
       </Table.Td>
     </Table.Tr>
   )
-}
-
-// A click on a link or button inside the row is not a click on the row.
-function isPlain(target: EventTarget): boolean {
-  return target instanceof Element && target.closest('a, button') === null
 }

@@ -3,11 +3,12 @@ import { Anchor, Table, Text } from '@mantine/core'
 import type { UseInfiniteQueryResult } from '@tanstack/react-query'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, type Ref, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link } from 'wouter'
 import type { UsageRow, UsageSort } from '../../api/usage.ts'
 import { AccountName } from '../../components/account-name.tsx'
 import { Credits } from '../../components/credits.tsx'
 import { KeyName } from '../../components/key-name.tsx'
+import { useRowLink } from '../../components/row-link.ts'
 import { SortableHead } from '../../components/sorting.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { type Column, TableFrame } from '../../components/table-frame.tsx'
@@ -119,17 +120,11 @@ type RowProps = {
 }
 
 function Row({ of: row, index, hasTags, places, measure }: RowProps): ReactNode {
-  const [, goTo] = useLocation()
+  const rowLink = useRowLink()
   const href = `/usage/${row.request_id}`
   const model = row.model_served ?? row.model_requested
   return (
-    <Table.Tr
-      ref={measure}
-      data-index={index}
-      aria-rowindex={index + 2}
-      className="row-link"
-      onClick={({ target }) => target instanceof Element && target.closest('a') === null && goTo(href)}
-    >
+    <Table.Tr ref={measure} data-index={index} aria-rowindex={index + 2} {...rowLink(href)}>
       <Table.Td>
         <Anchor component={Link} href={href} size="sm">
           <Timestamp at={row.created_at} isShort />

@@ -3,7 +3,7 @@ import { Button, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconPlus, IconWebhook } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link } from 'wouter'
 import { useMayChange } from '../../api/session-context.ts'
 import { useWebhooks, type WebhookObject } from '../../api/webhooks.ts'
 import { AccountName } from '../../components/account-name.tsx'
@@ -11,6 +11,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
+import { useRowLink } from '../../components/row-link.ts'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 import { CreateWebhook } from './create-webhook.tsx'
@@ -62,14 +63,11 @@ export default function Webhooks(): ReactNode {
 }
 
 function Row({ of: webhook }: { readonly of: WebhookObject }): ReactNode {
-  const [, goTo] = useLocation()
+  const rowLink = useRowLink()
   const path = `/webhooks/${webhook.id}`
   const host = hostOf(webhook)
   return (
-    <Table.Tr
-      className="row-link"
-      onClick={({ target }) => target instanceof Element && target.closest('a') === null && goTo(path)}
-    >
+    <Table.Tr {...rowLink(path)}>
       <Table.Td>
         <Text component={Link} href={path} size="sm" fw={500} c="inherit" className="one-line" maw={280} title={host}>
           {host}

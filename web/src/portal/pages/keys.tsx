@@ -3,7 +3,6 @@ import { Button, Group, Select, Table } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconKey, IconPlus } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { useLocation } from 'wouter'
 import { Credits } from '../../components/credits.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
@@ -11,6 +10,7 @@ import { KeyLink } from '../../components/keys/key-link.tsx'
 import { MoreButton } from '../../components/more-button.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
+import { useRowLink } from '../../components/row-link.ts'
 import { useParams } from '../../components/search-params.ts'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
@@ -80,7 +80,7 @@ export default function Keys(): ReactNode {
 }
 
 function KeyTable({ rows }: { readonly rows: readonly PortalKey[] }): ReactNode {
-  const [, goTo] = useLocation()
+  const rowLink = useRowLink()
   const places = {
     month: columnPlaces(rows.map(({ spent_this_month: month }) => month)),
     spent: columnPlaces(rows.map(({ spent }) => spent)),
@@ -89,11 +89,7 @@ function KeyTable({ rows }: { readonly rows: readonly PortalKey[] }): ReactNode 
   return (
     <TableFrame label="Keys" columns={COLUMNS}>
       {rows.map(key => (
-        <Table.Tr
-          key={key.id}
-          className="row-link"
-          onClick={({ target }) => target instanceof Element && target.closest('a') === null && goTo(`/keys/${key.id}`)}
-        >
+        <Table.Tr key={key.id} {...rowLink(`/keys/${key.id}`)}>
           <Table.Td>
             <KeyLink of={key} />
           </Table.Td>
