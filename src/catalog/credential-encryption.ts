@@ -3,7 +3,7 @@
 // docs/decisions/catalog-ownership.md.
 import { BadConfig } from '../config/bad-config.ts'
 import type { Config } from '../config/config.ts'
-import { installationKey } from '../config/installation-key.ts'
+import { installationKey, KEY_FILE } from '../config/installation-key.ts'
 import type { Credential } from '../domain/catalog.ts'
 import { type Encryption, encryptionWith } from '../lib/encryption.ts'
 import { lru } from '../lib/lru.ts'
@@ -52,7 +52,7 @@ export async function openCredentialEncryption(catalog: CatalogStore, config: Co
   const stored = await catalog.credentials()
   const opened = await decrypt(stored)
   if ([...opened.values()].flat().length < stored.length) {
-    const key = config.encryptionKey === undefined ? 'the key file encryption.key' : 'TURNPIKE_ENCRYPTION_KEY'
+    const key = config.encryptionKey === undefined ? `the key file ${KEY_FILE}` : 'TURNPIKE_ENCRYPTION_KEY'
     const way =
       'use the key that encrypted them, or set TURNPIKE_ENCRYPTION_KEY_PREVIOUS to that key to change to a new one'
     throw new BadConfig(`${key} cannot decrypt the stored provider credentials: ${way}`)

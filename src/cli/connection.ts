@@ -31,7 +31,9 @@ export async function connect(input: Pick<Input, 'text' | 'flag'>): Promise<Conn
 }
 
 export function checkToken(token: string): string {
-  if (!/^[\x21-\x7e]{1,1024}$/.test(token)) throw new BadUsage('no admin token on stdin')
+  if (token === '') throw new BadUsage('no admin token on stdin')
+  if (!/^[\x21-\x7e]{1,1024}$/.test(token))
+    throw new BadUsage(`an admin token has at most ${TOKEN_CHARS_MAX} characters, without spaces and other than ASCII`)
   return token
 }
 

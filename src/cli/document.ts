@@ -77,6 +77,14 @@ export function readCount(input: Input, name: string): number | undefined {
   return text === undefined ? undefined : Number(text)
 }
 
+const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+// `30m`, `24h` or `7d`, in milliseconds; undefined for any other text.
+export function spanMs(text: string): number | undefined {
+  const match = /^(\d{1,6})([mhd])$/.exec(text)
+  return match === null ? undefined : Number(match[1]) * (UNITS_MS[match[2] ?? ''] ?? 0)
+}
+
 // `team=search`.
 export function readTag(text: string): readonly [name: string, value: string] {
   const at = text.indexOf('=')

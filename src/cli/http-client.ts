@@ -24,6 +24,8 @@ const TIMEOUT_MS = 30_000
 const PROBE_MS = 5_000
 // Between two chunks of a streamed response.
 const IDLE_MS = 120_000
+// Of a response that is kept in memory.
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 export async function openClient(input: Pick<Input, 'text' | 'flag'>): Promise<Client> {
   const connection = await connect(input)
@@ -66,7 +68,11 @@ export async function probe(
   path: string,
 ): Promise<{ readonly status: number; readonly headers: Headers; readonly body: Json | undefined }> {
   const response = await send(connection, path, { signal: AbortSignal.timeout(PROBE_MS) })
-  return { status: response.status, headers: response.headers, body: parse(await response.text()) }
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: parse(await textOf(response.body ?? [], connection.url)),
+  }
 }
 
 // Calls /v1 with an API key and streams the response, headers first.
@@ -83,6 +89,17 @@ export async function* callWithKey(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }
   yield* streamed(connection, `/v1${path}`, init, 'invalid API key', true)
+}
+
+// The same for an endpoint whose response is one JSON object.
+export async function readWithKey(connection: Connection, path: string, key: string, body?: Json): Promise<Json> {
+  const answer = parse(await textOf(bytesOf(callWithKey(connection, path, key, body)), connection.url))
+  if (answer === undefined) throw new Failed(`${connection.url} does not look like Turnpike (not JSON)`)
+  return answer
+}
+
+async function* bytesOf(pieces: AsyncIterable<Headers | Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) if (!(piece instanceof Headers)) yield piece
 }
 
 function streamed(connection: Connection, path: string, init: RequestInit, refused: string): AsyncGenerator<Uint8Array>
@@ -111,11 +128,15 @@ async function* streamed(
       yield chunk
     }
   } catch (error) {
-    if (error instanceof Failed || error instanceof BadUsage) throw error
-    throw new Failed(`the response was interrupted: ${(error as Error).message}`, true)
+    throw interrupted(error)
   } finally {
     clearTimeout(timer)
   }
+}
+
+function interrupted(error: unknown): Error {
+  if (error instanceof Failed || error instanceof BadUsage) return error
+  return new Failed(`the response was interrupted: ${(error as Error).message}`, true)
 }
 
 async function send({ url, urlFrom }: Connection, path: string, init: RequestInit): Promise<Response> {
@@ -155,7 +176,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 async function readAnswer(response: Response, url: string, refused: string): Promise<Json> {
   if (response.status === 204) return {}
-  const answer = parse(await response.text())
+  const answer = parse(await textOf(response.body ?? [], url))
   if (answer === undefined)
     throw new Failed(`${url} does not look like Turnpike (status ${response.status}, not JSON)`, true)
   if (response.ok) return answer
@@ -166,6 +187,22 @@ async function readAnswer(response: Response, url: string, refused: string): Pro
   const message = isNamed ? text : `${error.param}: ${text}`
   if (response.status === 400) throw new BadUsage(message)
   throw new Failed(message, response.status >= 500, response.status)
+}
+
+async function textOf(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, url: string): Promise<string> {
+  const kept: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const piece of pieces) {
+      bytes += piece.length
+      if (bytes > ANSWER_BYTES_MAX)
+        throw new Failed(`the response of ${url} is larger than ${ANSWER_BYTES_MAX} bytes`, true)
+      kept.push(piece)
+    }
+  } catch (error) {
+    throw interrupted(error)
+  }
+  return Buffer.concat(kept).toString('utf8')
 }
 
 function parse(text: string): Json | undefined {

@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { BadConfig } from './bad-config.ts'
 import type { Config } from './config.ts'
 
+export const KEY_FILE = 'encryption.key'
+
 // 32 bytes that stay the same over restarts: from the environment, else from a private file.
 export function installationKey(config: Config): Buffer {
   if (config.encryptionKey !== undefined) return Buffer.from(config.encryptionKey, 'hex')
-  const path = join(config.dataDir, 'encryption.key')
+  const path = join(config.dataDir, KEY_FILE)
   try {
     return readOrMakeKey(path)
   } catch (error) {

@@ -1,6 +1,7 @@
 // `turnpike accounts …`: accounts, their balances, budgets and ledgers.
 import { randomUUID } from 'node:crypto'
 import { parseCredits } from '../../domain/credits.ts'
+import { shellQuote } from '../../lib/shell-quote.ts'
 import { checkPortalLimits, PORTAL_LIMIT_OPTIONS, portalLimits } from '../accounts/portal-limits.ts'
 import { callCommand, clientCommand, listCommand, pathOf, sortFilters } from '../call-command.ts'
 import { BadUsage, type Command, Failed, type Input, type Option } from '../command.ts'
@@ -165,11 +166,15 @@ function addCredits(client: Client, id: string, amount: string): Promise<Json> {
 }
 
 function createKey(client: Client, id: string, name: string): Promise<Json> {
-  return client
-    .call('POST', '/keys', { name, account_id: id })
-    .catch(unfinished(id, 'has no key yet', `turnpike keys create ${name} --account ${id}`))
+  const next = `turnpike keys create ${shellQuote(name)} --account ${id}`
+  return client.call('POST', '/keys', { name, account_id: id }).catch((error: Error) => {
+    if (!(error instanceof Failed && error.unsure)) return unfinished(id, 'has no key yet', next)(error)
+    const advice = `the account ${id} was created, and perhaps a key whose secret is lost: if "turnpike keys list --account ${id}" shows one, revoke it`
+    throw new Failed(`${error.message}\n${advice}; then go on with: ${next}`, true)
+  })
 }
 
+// Safe to be sent again: nothing was done, or the idempotency key finds what was done.
 function unfinished(id: string, what: string, next: string) {
   return (error: Error): never => {
     throw new Failed(`${error.message}\nthe account ${id} was created and ${what}; go on with: ${next}`)

@@ -6,7 +6,7 @@ import { sseReader } from '../../lib/sse.ts'
 import { BadUsage, type Command, Failed, type Input } from '../command.ts'
 import { type Connection, connect, URL_OPTIONS } from '../connection.ts'
 import { readCount } from '../document.ts'
-import { CLIENT_HELP, callWithKey, type Json } from '../http-client.ts'
+import { CLIENT_HELP, callWithKey, type Json, readWithKey } from '../http-client.ts'
 import { printJson } from '../output.ts'
 import { allOfStdin } from '../stdin.ts'
 
@@ -182,10 +182,8 @@ function fromHeaders(headers: Headers): Pick<Reply, 'provider' | 'request_id'> {
 }
 
 async function firstModel(connection: Connection, key: string): Promise<string> {
-  const pieces: Uint8Array[] = []
-  for await (const piece of callWithKey(connection, '/models', key)) if (!(piece instanceof Headers)) pieces.push(piece)
-  const { data } = JSON.parse(Buffer.concat(pieces).toString('utf8')) as { readonly data: readonly Json[] }
-  const first = data[0]?.id
+  const { data } = await readWithKey(connection, '/models', key)
+  const first = (data as readonly Json[])[0]?.id
   if (typeof first !== 'string') throw new Failed('no active model')
   return first
 }

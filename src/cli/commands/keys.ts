@@ -2,7 +2,16 @@
 import { systemClock } from '../../lib/clock.ts'
 import { callCommand, listCommand, pathOf, sortFilters } from '../call-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'
-import { BUDGET_OPTION, ifMatch, readBudgets, readCount, readTag, something, VERSION_OPTION } from '../document.ts'
+import {
+  BUDGET_OPTION,
+  ifMatch,
+  readBudgets,
+  readCount,
+  readTag,
+  something,
+  spanMs,
+  VERSION_OPTION,
+} from '../document.ts'
 import type { Json } from '../http-client.ts'
 
 const LIMITS: Readonly<Record<string, Option>> = {
@@ -180,13 +189,11 @@ function tagsOf(texts: readonly string[] | undefined): Json | undefined {
   return texts && Object.fromEntries(texts.filter(text => text !== 'none').map(readTag))
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-
 function expiry(text: string | undefined): string | null | undefined {
   if (text === undefined || text === 'never') return text === undefined ? undefined : null
-  const span = /^(\d{1,6})([mhd])$/.exec(text)
-  const at = span === null ? Date.parse(text) : systemClock.now() + Number(span[1]) * (UNITS_MS[span[2] ?? ''] ?? 0)
-  if (Number.isNaN(at) || (span === null && !/^\d{4}-/.test(text)))
+  const span = spanMs(text)
+  const at = span === undefined ? Date.parse(text) : systemClock.now() + span
+  if (Number.isNaN(at) || (span === undefined && !/^\d{4}-/.test(text)))
     throw new BadUsage('--expires must be a date, a duration such as 30d, or "never"')
   return new Date(at).toISOString()
 }

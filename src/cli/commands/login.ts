@@ -1,8 +1,9 @@
 // `turnpike login`: checks an admin token and keeps it in a profile.
 import { DEFAULT_URL, gatewayUrl, loadClientEnv } from '../../config/command-env.ts'
-import { BadUsage, type Command, Failed, type Input } from '../command.ts'
+import { BadUsage, type Command, type Input } from '../command.ts'
 import { checkToken } from '../connection.ts'
-import { clientOf, type Json } from '../http-client.ts'
+import { clientOf } from '../http-client.ts'
+import { identify } from '../identify.ts'
 import { printFields, printJson } from '../output.ts'
 import { checkProfileName, DEFAULT_PROFILE, profilesFile, readProfiles, writeProfiles } from '../profiles.ts'
 import { askSecret, isInteractive } from '../prompt.ts'
@@ -37,7 +38,7 @@ async function login(input: Input): Promise<number> {
   const url = given === undefined ? (known?.url ?? env.url ?? DEFAULT_URL) : gatewayUrl('--url', given)
   warnOfPlainText(url)
   const token = await readToken(url)
-  const operator = await identify(url, token)
+  const operator = await identify(clientOf({ url, token, urlFrom: 'this login', tokenFrom: 'this login' }))
   writeProfiles({ current: name, entries: { ...profiles.entries, [name]: { url, token } } })
   const { id, name: who, role } = operator
   if (input.json) printJson({ ok: true, profile: name, url, operator: { id, name: who, role }, file: profilesFile() })
@@ -57,18 +58,6 @@ async function readToken(url: string): Promise<string> {
   const token = isInteractive() ? await askSecret(`Admin token for ${url}: `) : await lineFromStdin(TOKEN_CHARS_MAX)
   if (token === '') throw new BadUsage('no admin token; type it at the prompt or write it to standard input')
   return checkToken(token)
-}
-
-// A gateway before version 0.3 does not tell whose token it is, only whether it is valid.
-async function identify(url: string, token: string): Promise<Json> {
-  const client = clientOf({ url, token, urlFrom: 'this login', tokenFrom: 'this login' })
-  try {
-    return await client.call('GET', '/operator')
-  } catch (error) {
-    if (!(error instanceof Failed && error.status === 404)) throw error
-    await client.call('GET', '/settings')
-    return { id: null, name: 'unknown', role: 'unknown' }
-  }
 }
 
 function warnOfPlainText(url: string): void {

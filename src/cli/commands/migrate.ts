@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { loadDatabaseUrl } from '../../config/command-env.ts'
+import { KEY_FILE } from '../../config/installation-key.ts'
 import { lockDataDir } from '../../store/sqlite/lock.ts'
 import { removeMarker } from '../../store/transfer/marker.ts'
 import { type Transferred, transferStore } from '../../store/transfer/transfer.ts'
@@ -15,7 +16,6 @@ import { lineFromStdin } from '../stdin.ts'
 
 const URL_CHARS_MAX = 4096
 const RETRY_MS = 1000
-const KEY_FILE = 'encryption.key'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {

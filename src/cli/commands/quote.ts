@@ -3,7 +3,7 @@ import { loadClientEnv } from '../../config/command-env.ts'
 import { BadUsage, type Command, type Input } from '../command.ts'
 import { connect, URL_OPTIONS } from '../connection.ts'
 import { readCount } from '../document.ts'
-import { CLIENT_HELP, callWithKey, type Json } from '../http-client.ts'
+import { CLIENT_HELP, type Json, readWithKey } from '../http-client.ts'
 import { printFields, printJson } from '../output.ts'
 import { allOfStdin } from '../stdin.ts'
 
@@ -33,10 +33,7 @@ async function quote(input: Input): Promise<number> {
   const content = input.text('message') ?? (await allOfStdin(STDIN_CHARS_MAX))
   const maxTokens = readCount(input, 'max-tokens')
   const body = { model: input.args[0], messages: [{ role: 'user', content }], max_tokens: maxTokens }
-  const pieces: Uint8Array[] = []
-  for await (const piece of callWithKey(await connect(input), '/chat/completions/quote', apiKey, body))
-    if (!(piece instanceof Headers)) pieces.push(piece)
-  const quoted = JSON.parse(Buffer.concat(pieces).toString('utf8')) as Json
+  const quoted = await readWithKey(await connect(input), '/chat/completions/quote', apiKey, body)
   if (input.json) printJson(quoted)
   else show(quoted)
   return 0

@@ -1,4 +1,5 @@
 // The completion script for zsh, with descriptions.
+import { shellQuote } from '../../lib/shell-quote.ts'
 import { type Place, PROFILES_COMMAND, valueOptions } from './words.ts'
 
 export function zshScript(places: readonly Place[]): string {
@@ -50,28 +51,24 @@ function valueCases({ words, options }: Place): readonly string[] {
   return options.flatMap(({ name, short, values }) => {
     if (values === undefined) return []
     const patterns = [`--${name}`, ...(short === undefined ? [] : [`-${short}`])].map(each =>
-      quoted(`${words.join(' ')} ${each}`),
+      shellQuote(`${words.join(' ')} ${each}`),
     )
-    const list = values === 'profiles' ? `\${(f)"$(${PROFILES_COMMAND})"}` : values.map(quoted).join(' ')
+    const list = values === 'profiles' ? `\${(f)"$(${PROFILES_COMMAND})"}` : values.map(shellQuote).join(' ')
     return [`    (${patterns.join('|')}) compadd -- ${list}; return ;;\n`]
   })
 }
 
 function optionCase({ words, options }: Place): string {
-  const lines = options.map(({ name, about }) => quoted(`--${name}:${escaped(about)}`))
-  return lines.length === 0 ? '' : `      (${quoted(words.join(' '))}) offered=(${lines.join(' ')}) ;;\n`
+  const lines = options.map(({ name, about }) => shellQuote(`--${name}:${escaped(about)}`))
+  return lines.length === 0 ? '' : `      (${shellQuote(words.join(' '))}) offered=(${lines.join(' ')}) ;;\n`
 }
 
 function commandCase({ words, commands }: Place): string {
-  const lines = commands.map(({ name, about }) => quoted(`${escaped(name)}:${escaped(about)}`))
-  return lines.length === 0 ? '' : `      (${quoted(words.join(' '))}) offered=(${lines.join(' ')}) ;;\n`
+  const lines = commands.map(({ name, about }) => shellQuote(`${escaped(name)}:${escaped(about)}`))
+  return lines.length === 0 ? '' : `      (${shellQuote(words.join(' '))}) offered=(${lines.join(' ')}) ;;\n`
 }
 
 // A colon separates the word from its description.
 function escaped(text: string): string {
   return text.replace(/[\\:]/g, '\\$&')
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -1,8 +1,10 @@
 // What `turnpike doctor` checks at the gateway: whether it is reachable and ready, the token, clocks, versions, store and providers.
 import { systemClock } from '../../lib/clock.ts'
 import { version } from '../../lib/version.ts'
+import type { Failed } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { type Client, clientOf, type Json, probe } from '../http-client.ts'
+import { identify } from '../identify.ts'
 import { type ProviderState, providerStates } from '../provider-state.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
@@ -59,12 +61,29 @@ async function tokenChecks(connection: Connection): Promise<readonly Finding[]> 
   const { token, tokenFrom } = connection
   if (token === undefined) return [fail('token', 'no admin token', 'run "turnpike login", or set TURNPIKE_ADMIN_TOKEN')]
   const client = clientOf({ ...connection, token })
+  const found = await attempt('token', async () => {
+    const operator = await identify(client)
+    return [ok('token', `${operator.name} (${operator.role}), from ${tokenFrom}`)]
+  })
+  if (found.some(({ state }) => state === 'fail')) return found
+  return [
+    ...found,
+    ...(await attempt('store', () => storeChecks(client))),
+    ...(await attempt('providers', async () => providerChecks(await providerStates(client)))),
+  ]
+}
+
+// A call that fails is a finding of its own. Only a 401 is a matter of the token.
+async function attempt(check: string, run: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   try {
-    const operator = await client.call('GET', '/operator')
-    const token = ok('token', `${operator.name} (${operator.role}), from ${tokenFrom}`)
-    return [token, ...(await storeChecks(client)), ...providerChecks(await providerStates(client))]
+    return await run()
   } catch (error) {
-    return [fail('token', (error as Error).message, 'run "turnpike login" with a valid token')]
+    const { message, status } = error as Partial<Failed>
+    return [
+      status === 401
+        ? fail('token', String(message), 'run "turnpike login" with a valid token')
+        : fail(check, `cannot be checked: ${message}`, 'see the gateway’s log'),
+    ]
   }
 }
 

@@ -2,11 +2,11 @@
 import { accessSync, constants, existsSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Config, loadConfig } from '../../config/config.ts'
+import { KEY_FILE } from '../../config/installation-key.ts'
 import { DATABASE_FILE } from '../../store/sqlite/lock.ts'
 import { profilesFile, readProfiles } from '../profiles.ts'
 import { type Finding, fail, ok, skip, warn } from './finding.ts'
 
-const KEY_FILE = 'encryption.key'
 const OTHERS = 0o077
 const DISK_LOW_BYTES = 2 * 1024 ** 3
 const DISK_FULL_BYTES = 200 * 1024 ** 2

@@ -2,7 +2,7 @@
 import { systemClock } from '../../lib/clock.ts'
 import { type Filters, filterQuery } from '../call-command.ts'
 import { BadUsage, type Input, type Option } from '../command.ts'
-import { readTag } from '../document.ts'
+import { readTag, spanMs } from '../document.ts'
 
 const OUTCOMES = ['completed', 'client_left', 'upstream_failed', 'upstream_broke', 'refused', 'recovered']
 
@@ -64,14 +64,12 @@ export function usageQuery(input: Input, now: number = systemClock.now()): URLSe
   return query
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-
 function periodOf(period: string, span: string, now: Date): { readonly from: number; readonly to?: number } {
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()]
   if (period === 'today') return { from: Date.UTC(year, month, now.getUTCDate()) }
   if (period === 'this-month') return { from: Date.UTC(year, month) }
   if (period === 'last-month') return { from: Date.UTC(year, month - 1), to: Date.UTC(year, month) }
-  const match = /^(\d{1,5})([mhd])$/.exec(span)
-  if (match === null) throw new BadUsage('--since must be a span such as 30m, 24h or 7d')
-  return { from: now.getTime() - Number(match[1]) * (UNITS_MS[match[2] ?? ''] ?? 0) }
+  const ms = spanMs(span)
+  if (ms === undefined) throw new BadUsage('--since must be a span such as 30m, 24h or 7d')
+  return { from: Math.max(0, now.getTime() - ms) }
 }

@@ -1,4 +1,5 @@
 // Ready-to-run snippets with a new key, for libraries and for coding agents.
+import { shellQuote } from '../../../../src/lib/shell-quote.ts'
 
 export type Snippets = Readonly<Record<keyof typeof SNIPPETS, string>>
 
@@ -18,7 +19,7 @@ export function snippets(of: { readonly baseUrl: string; readonly secret: string
     curl: `curl ${baseUrl}/chat/completions \\
   -H 'Authorization: Bearer ${secret}' \\
   -H 'Content-Type: application/json' \\
-  -d '${shellQuoted(`{"model":${model},"messages":[{"role":"user","content":"Hello"}]}`)}'`,
+  -d ${shellQuote(`{"model":${model},"messages":[{"role":"user","content":"Hello"}]}`)}`,
     python: `from openai import OpenAI
 
 client = OpenAI(base_url="${baseUrl}", api_key="${secret}")
@@ -37,13 +38,9 @@ const response = await client.chat.completions.create({
 console.log(response.choices[0].message.content)`,
     claude: `export ANTHROPIC_BASE_URL=${baseUrl.replace(/\/v1$/, '')}
 export ANTHROPIC_AUTH_TOKEN=${secret}
-claude --model '${shellQuoted(of.model)}'`,
+claude --model ${shellQuote(of.model)}`,
     codex: `export TURNPIKE_KEY=${secret}
-codex -c 'model=${shellQuoted(model)}' -c model_provider=turnpike \\
+codex -c ${shellQuote(`model=${model}`)} -c model_provider=turnpike \\
   -c 'model_providers.turnpike={name="Turnpike",base_url="${baseUrl}",env_key="TURNPIKE_KEY",wire_api="responses"}'`,
   }
-}
-
-function shellQuoted(text: string): string {
-  return text.replaceAll("'", "'\\''")
 }

@@ -2,6 +2,7 @@
 import { Box, Code, CopyButton, Group, Stack, Text, UnstyledButton } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import type { ReactNode } from 'react'
+import { shellQuote } from '../../../../src/lib/shell-quote.ts'
 import type { RawExchange } from '../../api/chat.ts'
 
 export function Raw({ of: { path, request, status, response } }: { readonly of: RawExchange }): ReactNode {
@@ -45,6 +46,5 @@ function Block({ label, text }: { readonly label: string; readonly text: string 
 }
 
 function curlOf(path: string, request: string): string {
-  const quoted = request.replaceAll("'", "'\\''")
-  return `curl ${location.origin}${path} -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${quoted}'`
+  return `curl ${location.origin}${path} -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d ${shellQuote(request)}`
 }
