@@ -30,6 +30,8 @@ export const RESERVED_NAMES: readonly string[] = ['system', 'first start', 'star
 const HOUR_MS = 3_600_000
 export const SESSION_MS = 12 * HOUR_MS
 export const SESSION_IDLE_MS = HOUR_MS
+// A session that began further in the future was opened by a wrong clock.
+export const CLOCK_AHEAD_MS_MAX = HOUR_MS
 
 export function idleExpiresAt({ usedAt, expiresAt }: Pick<Session, 'usedAt' | 'expiresAt'>): number {
   return Math.min(usedAt + SESSION_IDLE_MS, expiresAt)

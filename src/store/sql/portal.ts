@@ -1,8 +1,13 @@
 // Links and sessions of the customer portal in SQL. The account's row is locked before a session is opened, so that an account that
 // is suspended meanwhile keeps none.
 import { DAY_MS } from '../../domain/key.ts'
-import { SESSION_IDLE_MS, SESSION_MS } from '../../domain/operator.ts'
-import { type PortalPermission, type PortalSession, portalActorName } from '../../domain/portal.ts'
+import { CLOCK_AHEAD_MS_MAX, SESSION_IDLE_MS, SESSION_MS } from '../../domain/operator.ts'
+import {
+  PORTAL_LINK_SECONDS_MAX,
+  type PortalPermission,
+  type PortalSession,
+  portalActorName,
+} from '../../domain/portal.ts'
 import type { Actor } from '../contract/operator.ts'
 import type { NewPortalLink, NewPortalSession, Portal, PortalEntrance } from '../contract/portal.ts'
 import { conditions } from './conditions.ts'
@@ -69,8 +74,10 @@ export function sqlPortal(sql: Sql): Portal {
       const now = sql.now()
       for (const [statement, ended] of [
         [LINKS_PASSED, now],
+        [LINKS_AHEAD, now + PORTAL_LINK_SECONDS_MAX * 1000 + CLOCK_AHEAD_MS_MAX],
         [SESSIONS_PASSED, now],
         [SESSIONS_IDLE, now - SESSION_IDLE_MS],
+        [SESSIONS_AHEAD, now + SESSION_MS + CLOCK_AHEAD_MS_MAX],
       ] as const) {
         await sql.run(statement, [ended])
       }
@@ -79,13 +86,18 @@ export function sqlPortal(sql: Sql): Portal {
 }
 
 // A link is used before it expires, so one that is used at its end or later has expired without a use.
-const LINKS_PASSED = `UPDATE portal_link SET used_at = expires_at WHERE used_at IS NULL AND token_hash IN (
-  SELECT token_hash FROM portal_link WHERE used_at IS NULL AND expires_at <= $1 ORDER BY expires_at LIMIT ${TIDIED_MAX})`
-const passedSessions = (column: 'expires_at' | 'used_at') =>
+const endLinks = (which: string) =>
+  `UPDATE portal_link SET used_at = expires_at WHERE used_at IS NULL AND token_hash IN (
+     SELECT token_hash FROM portal_link WHERE used_at IS NULL AND ${which} LIMIT ${TIDIED_MAX})`
+const endSessions = (which: string) =>
   `UPDATE portal_session SET ended_at = expires_at WHERE ended_at IS NULL AND id IN (
-     SELECT id FROM portal_session WHERE ended_at IS NULL AND ${column} <= $1 ORDER BY ${column} LIMIT ${TIDIED_MAX})`
-const SESSIONS_PASSED = passedSessions('expires_at')
-const SESSIONS_IDLE = passedSessions('used_at')
+     SELECT id FROM portal_session WHERE ended_at IS NULL AND ${which} LIMIT ${TIDIED_MAX})`
+const LINKS_PASSED = endLinks('expires_at <= $1 ORDER BY expires_at')
+const SESSIONS_PASSED = endSessions('expires_at <= $1 ORDER BY expires_at')
+const SESSIONS_IDLE = endSessions('used_at <= $1 ORDER BY used_at')
+// Of a clock that was ahead: they would be valid until then.
+const LINKS_AHEAD = endLinks('expires_at > $1 ORDER BY expires_at')
+const SESSIONS_AHEAD = endSessions('expires_at > $1 ORDER BY expires_at')
 
 function recordEnd(tx: Tx, actor: Actor, accountId: string, session: string): Promise<void> {
   return appendEvent(tx, actor, 'portal_session.end', accountId, { session })

@@ -1,5 +1,5 @@
 // Sessions in SQL, each bound to its operator's row: the session has the operator's current role and status.
-import { type Role, SESSION_IDLE_MS, SESSION_MS, type Session } from '../../domain/operator.ts'
+import { CLOCK_AHEAD_MS_MAX, type Role, SESSION_IDLE_MS, SESSION_MS, type Session } from '../../domain/operator.ts'
 import type { Actor, NewSession, Sessions } from '../contract/operator.ts'
 import { conditions } from './conditions.ts'
 import { appendEvent } from './events.ts'
@@ -76,9 +76,11 @@ async function open(tx: Tx, input: NewSession, max: number): Promise<Session | u
   return { id, operator, address, createdAt: now, usedAt: now, expiresAt: now + SESSION_MS }
 }
 
+// Also those opened by a clock that was ahead: they would last until then.
 async function dropPassed(tx: Pick<Tx, 'run' | 'now'>): Promise<void> {
   const now = tx.now()
   await tx.run('DELETE FROM session WHERE expires_at <= $1', [now])
+  await tx.run('DELETE FROM session WHERE expires_at > $1', [now + SESSION_MS + CLOCK_AHEAD_MS_MAX])
   await tx.run('DELETE FROM session WHERE used_at <= $1', [now - SESSION_IDLE_MS])
 }
 

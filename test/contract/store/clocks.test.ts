@@ -76,21 +76,9 @@ for (const { engine, open } of ENGINES) {
   test(`${engine}: links and sessions whose end has passed stay ended when the clock is set back`, async () => {
     const clock = manualClock()
     await using repositories = await openRepositories(open, clock)
-    const { portal, sessions, operators } = repositories
+    const { portal, sessions } = repositories
     const began = clock.now()
-    await repositories.accounts.create({ id: 'acct', name: 'test' }, OPERATOR)
-    const link = (token: string) =>
-      portal.createLink(
-        { tokenHash: token, accountId: 'acct', permissions: [], returnUrl: null, validMs: 300_000 },
-        9,
-        OPERATOR,
-      )
-    const use = (token: string) =>
-      portal.open({ id: `pses_${token}`, tokenHash: token, secretHash: token, address: '', replaces: undefined }, 9)
-    for (const token of ['used', 'unused']) await link(token)
-    await use('used')
-    await operators.setRoot('root')
-    await sessions.open({ id: 'ses', secretHash: 's', tokenHash: 'root', address: '', replaces: undefined }, 9)
+    const use = await openSessions(repositories)
 
     clock.set(began + 2 * HOUR_MS)
     await portal.markEnds()
@@ -105,6 +93,29 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await portal.bearers(['used']))[0]?.state, 'ended')
     assert.deepEqual((await portal.list('acct', { limit: 9 }))?.data, [])
     assert.deepEqual(await sessions.bearers(['s']), [undefined])
+  })
+
+  test(`${engine}: links and sessions of a clock that was ahead end when it is set right`, async () => {
+    const clock = manualClock()
+    await using repositories = await openRepositories(open, clock)
+    const { portal, sessions } = repositories
+    const began = clock.now()
+    clock.set(began + 30 * DAY_MS)
+    const use = await openSessions(repositories)
+    const states = async () => [
+      (await portal.findLinks(['unused']))[0]?.state,
+      (await portal.bearers(['used']))[0]?.state,
+      (await sessions.bearers(['s']))[0]?.id,
+    ]
+
+    clock.set(began + 30 * DAY_MS - HOUR_MS)
+    for (const each of [portal, sessions]) await each.markEnds()
+    assert.deepEqual(await states(), ['open', 'open', 'ses'], 'clocks are set back a little')
+    clock.set(began)
+    for (const each of [portal, sessions]) await each.markEnds()
+
+    assert.deepEqual(await states(), ['expired', 'ended', undefined])
+    assert.equal((await use('unused')).state, 'expired')
   })
 
   test(`${engine}: a grace period set by a clock far ahead ends an hour from now`, async () => {
@@ -269,3 +280,16 @@ async function drop(repositories: Repositories, now: number, keepDays = KEEP_DAY
 }
 
 const FREE = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, ...NO_ERROR } as const
+
+// A used link with its session, one that is not used, and an operator's session.
+async function openSessions({ accounts, portal, sessions, operators }: Repositories) {
+  await accounts.create({ id: 'acct', name: 'test' }, OPERATOR)
+  const link = { accountId: 'acct', permissions: [], returnUrl: null, validMs: 300_000 }
+  const use = (token: string) =>
+    portal.open({ id: `pses_${token}`, tokenHash: token, secretHash: token, address: '', replaces: undefined }, 9)
+  for (const tokenHash of ['used', 'unused']) await portal.createLink({ ...link, tokenHash }, 9, OPERATOR)
+  await use('used')
+  await operators.setRoot('root')
+  await sessions.open({ id: 'ses', secretHash: 's', tokenHash: 'root', address: '', replaces: undefined }, 9)
+  return use
+}
