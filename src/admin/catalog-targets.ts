@@ -59,13 +59,20 @@ export function targetMethods(needs: TargetNeeds): TargetMethods {
     return healthObject(id, needs.healthOf(id), await catalog.disabledTargets(id))
   }
 
+  // One that was enabled a moment ago, perhaps by another node, is no longer disabled in the store and not yet in force here.
+  async function knows(id: string, model: string): Promise<boolean> {
+    const isThere = async () => (await health(id)).targets.some(each => each.model === model)
+    if (await isThere()) return true
+    await needs.refresh()
+    return isThere()
+  }
+
   return {
     health,
 
     async setTarget(id, { model, disabled }, actor) {
-      const known = await health(id)
-      const isKnown = known.targets.some(each => each.model === model)
-      if (!isKnown) throw wrong('model', `the provider's name of a model that an active model has as its target`)
+      if (!(await knows(id, model)))
+        throw wrong('model', `the provider's name of a model that an active model has as its target`)
       const changed = catalog.setTargetDisabled({ providerId: id, model }, disabled, needs.disabledTargetsMax, actor)
       const done = await thenRefresh(needs, changed)
       if (done === undefined) throw unknown('provider')
@@ -74,8 +81,7 @@ export function targetMethods(needs: TargetNeeds): TargetMethods {
     },
 
     async testTarget(id, { model, credential_id }, actor) {
-      const { targets } = await health(id)
-      if (!targets.some(each => each.model === model)) throw wrong('model', 'the model of one of its targets')
+      if (!(await knows(id, model))) throw wrong('model', 'the model of one of its targets')
       // All providers together: each test is a call that the provider charges for.
       const waitMs = testedAtMs + needs.testEveryMs - needs.clock.monotonic()
       if (waitMs > 0) throw tooSoon(waitMs)

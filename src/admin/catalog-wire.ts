@@ -115,9 +115,11 @@ function isSameTarget(a: Pick<Target, 'provider' | 'model'>, b: Pick<Target, 'pr
 // Disabled targets are not in force, and have no health.
 export function healthObject(
   provider: string,
-  { targets, credentials }: ProviderHealth,
+  { targets: inForce, credentials }: ProviderHealth,
   disabled: readonly DisabledTarget[],
 ) {
+  // One that was disabled a moment ago may still be in force on this node.
+  const targets = inForce.filter(({ model }) => !disabled.some(each => each.model === model))
   return {
     object: 'provider_health' as const,
     provider,
