@@ -5,6 +5,8 @@ export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number]
 
 // For this long deliveries are signed with a replaced secret in addition to the new one.
 export const SECRET_OVERLAP_MS = 24 * 60 * 60_000
+// Replaced secrets that sign; one more replaces the oldest.
+export const PREVIOUS_SECRETS_MAX = 5
 
 // What an operator sets.
 export type WebhookControls = {
@@ -22,7 +24,8 @@ export type Webhook = WebhookControls & {
   readonly id: string
   // Encrypted.
   readonly secret: string
-  readonly previousSecret: string | null
+  // Replaced ones, the newest first; until then deliveries are signed with them too.
+  readonly previousSecrets: readonly string[]
   readonly previousUntil: number | null
   readonly disabledAt: number | null
   // Why deliveries stopped; null if an operator disabled it.

@@ -22,26 +22,26 @@ export function webhookSecrets(master: Buffer, previousMaster: Buffer | undefine
   const open = (ciphertext: string, id: string) =>
     opened(ours, ciphertext, id) ?? (before === undefined ? undefined : opened(before, ciphertext, id))
 
+  const openAll = (ciphertexts: readonly string[], id: string) => ciphertexts.flatMap(each => open(each, id) ?? [])
+
   return {
     encrypt: (secret, webhookId) => ours.encrypt(secret, [webhookId]),
-    read({ id, secret, previousSecret, previousUntil }, nowMs) {
+    read({ id, secret, previousSecrets, previousUntil }, nowMs) {
       const current = open(secret, id)
       if (current === undefined) return undefined
-      const isOverlap = previousSecret !== null && (previousUntil ?? 0) > nowMs
-      const previous = isOverlap ? open(previousSecret, id) : undefined
-      return previous === undefined ? [current] : [current, previous]
+      const isOverlap = (previousUntil ?? 0) > nowMs
+      return [current, ...(isOverlap ? openAll(previousSecrets, id) : [])]
     },
     async renew(webhooks) {
       if (before === undefined) return
       const { data } = await webhooks.list({ limit: PAGE })
-      for (const { id, secret, previousSecret } of data) {
+      for (const { id, secret, previousSecrets } of data) {
         const plain = opened(before, secret, id)
         if (plain === undefined) continue
-        const previous = previousSecret === null ? undefined : open(previousSecret, id)
         const renewed = {
           id,
           secret: ours.encrypt(plain, [id]),
-          previousSecret: previous === undefined ? null : ours.encrypt(previous, [id]),
+          previousSecrets: openAll(previousSecrets, id).map(each => ours.encrypt(each, [id])),
         }
         await webhooks.replaceSecrets(renewed, secret)
       }

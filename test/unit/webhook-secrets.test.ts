@@ -12,11 +12,11 @@ test('a secret is read with its key, for its webhook, and the previous one until
   const webhook = {
     id: 'wh_1',
     secret: secrets.encrypt('whsec_new', 'wh_1'),
-    previousSecret: secrets.encrypt('whsec_old', 'wh_1'),
+    previousSecrets: ['whsec_old', 'whsec_older'].map(each => secrets.encrypt(each, 'wh_1')),
     previousUntil: 1000,
-  } as Webhook
+  } as unknown as Webhook
 
-  assert.deepEqual(secrets.read(webhook, 999), ['whsec_new', 'whsec_old'])
+  assert.deepEqual(secrets.read(webhook, 999), ['whsec_new', 'whsec_old', 'whsec_older'])
   assert.deepEqual(secrets.read(webhook, 1000), ['whsec_new'])
   assert.equal(secrets.read({ ...webhook, id: 'wh_2' }, 0), undefined)
   assert.equal(webhookSecrets(NEW, undefined).read(webhook, 0), undefined)
@@ -38,7 +38,8 @@ test('with the previous key, secrets are encrypted again, and then need it no mo
       50,
       OPERATOR,
     )
-  await store.webhooks.rotateSecret('wh_2', before.encrypt('whsec_next', 'wh_2'), 1000, OPERATOR)
+  for (const next of ['whsec_next', 'whsec_last'])
+    await store.webhooks.rotateSecret('wh_2', before.encrypt(next, 'wh_2'), 60_000, OPERATOR)
 
   await webhookSecrets(NEW, OLD).renew(store.webhooks)
 
@@ -46,6 +47,6 @@ test('with the previous key, secrets are encrypted again, and then need it no mo
   const { data } = await store.webhooks.list({ limit: 10 })
   assert.deepEqual(
     data.map(webhook => after.read(webhook, 0)),
-    [['whsec_next', 'whsec_wh_2'], ['whsec_wh_1']],
+    [['whsec_last', 'whsec_next', 'whsec_wh_2'], ['whsec_wh_1']],
   )
 })

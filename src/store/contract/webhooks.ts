@@ -15,10 +15,10 @@ export type Webhooks = {
     actor: Actor,
     basedOn?: number,
   ): Promise<Webhook | 'no_account' | 'changed' | undefined>
-  // The replaced secret stays as the previous one until that time from now.
+  // The replaced secret, and those replaced before that are still in use, stay until that time from now.
   rotateSecret(id: string, secret: string, overlapMs: number, actor: Actor): Promise<Webhook | undefined>
   // The same secrets under another key, unless they have changed meanwhile.
-  replaceSecrets(webhook: Pick<Webhook, 'id' | 'secret' | 'previousSecret'>, before: string): Promise<void>
+  replaceSecrets(webhook: Pick<Webhook, 'id' | 'secret' | 'previousSecrets'>, before: string): Promise<void>
   remove(id: string, actor: Actor): Promise<boolean>
   // Newest first; undefined if there is no such webhook.
   deliveries(id: string, filter: DeliveryFilter): Promise<Paged<WebhookDelivery> | undefined>

@@ -37,6 +37,20 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await waiting(store, off), [])
   })
 
+  test(`${engine}: secrets replaced within the overlap all stay, the newest five, until it is over`, async () => {
+    await using store = await openRepositories(open)
+    const id = await add(store, {})
+    const rotate = (secret: string) => store.webhooks.rotateSecret(id, secret, DAY_MS, OPERATOR)
+    const previous = async () => (await store.webhooks.get(id))?.previousSecrets
+
+    for (const secret of ['s1', 's2', 's3', 's4', 's5', 's6']) await rotate(secret)
+    assert.deepEqual(await previous(), ['s5', 's4', 's3', 's2', 's1'])
+    store.clock.advance(DAY_MS)
+    await rotate('s7')
+    assert.deepEqual(await previous(), ['s6'])
+    assert.equal(await store.webhooks.rotateSecret('wh_nobody', 's', DAY_MS, OPERATOR), undefined)
+  })
+
   test(`${engine}: deliveries keep the order of fan-out, also when the clock is set back and many share a moment`, async () => {
     await using store = await openRepositories(open)
     const id = await add(store, { events: ['*'] })

@@ -64,7 +64,7 @@ test('an event arrives signed, with its id, and the package of the specification
   await unsubscribe(webhook)
 })
 
-test('after a rotation both secrets sign for a day', async () => {
+test('after a rotation both secrets sign for a day, also if it is rotated again soon', async () => {
   await using receiver = await startReceiver()
   const webhook = await subscribe(receiver, { events: ['key.created'] })
   const rotated = (await gateway.admin('POST', `/webhooks/${webhook.id}/rotate-secret`, {})).body
@@ -72,7 +72,12 @@ test('after a rotation both secrets sign for a day', async () => {
   await gateway.createKey()
   await until('the event arrives', () => receiver.received.length === 1)
 
+  const again = (await gateway.admin('POST', `/webhooks/${webhook.id}/rotate-secret`, {})).body
+  await gateway.createKey()
+  await until('the next event arrives', () => receiver.received.length === 2)
+
   assert.notEqual(rotated.secret, webhook.secret)
+  for (const { secret } of [again, rotated, webhook]) verified(receiver.received[1]!, String(secret))
   for (const secret of [rotated.secret, webhook.secret]) verified(receiver.received[0]!, String(secret))
   assert.match(String(receiver.received[0]?.headers['webhook-signature']), /^v1,\S+ v1,\S+$/)
   const inMs = Date.parse(String(rotated.previous_secret_expires_at)) - Date.now()

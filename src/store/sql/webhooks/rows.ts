@@ -17,7 +17,7 @@ export function readWebhook(row: Row): Webhook {
     format: text(row.format) as WebhookFormat,
     enabled: int(row.enabled) === 1,
     secret: text(row.secret),
-    previousSecret: textOrNull(row.previous_secret),
+    previousSecrets: textOrNull(row.previous_secret)?.split(' ') ?? [],
     previousUntil: intOrNull(row.previous_until),
     disabledAt: intOrNull(row.disabled_at),
     disabledReason: textOrNull(row.disabled_reason),
@@ -92,5 +92,8 @@ export async function inChunks<T>(list: readonly T[], work: (chunk: readonly T[]
     at += size
   }
 }
+
+// No ciphertext has a space.
+export const secretList = (secrets: readonly string[]): Param => (secrets.length === 0 ? null : secrets.join(' '))
 
 export const isTrue = (value: boolean): Param => (value ? 1 : 0)

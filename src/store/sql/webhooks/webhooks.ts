@@ -1,6 +1,6 @@
 // Webhooks in SQL as operators change them: each change is one transaction with its audit event, which contains no URL, since the
 // URL of an endpoint may be a secret.
-import type { Webhook, WebhookControls } from '../../../domain/webhook.ts'
+import { PREVIOUS_SECRETS_MAX, type Webhook, type WebhookControls } from '../../../domain/webhook.ts'
 import type { Actor } from '../../contract/operator.ts'
 import type { DeliveryFilter, NewWebhook, ResendFault, Webhooks } from '../../contract/webhooks.ts'
 import { conditions } from '../conditions.ts'
@@ -14,6 +14,7 @@ import {
   isTrue,
   readDelivery,
   readWebhook,
+  secretList,
   WEBHOOK_COLUMNS,
 } from './rows.ts'
 
@@ -36,18 +37,17 @@ export function sqlWebhooks(sql: Sql): Webhooks {
 
     rotateSecret: (id, secret, overlapMs, actor) =>
       sql.transaction(async tx => {
-        const changed = await tx.run(
-          `UPDATE webhook SET previous_secret = secret, previous_until = $1, secret = $2, version = version + 1
-           WHERE id = $3`,
-          [tx.now() + overlapMs, secret, id],
+        if (!(await lock(tx, id))) return undefined
+        await tx.run(
+          `UPDATE webhook SET previous_secret = $1, previous_until = $2, secret = $3, version = version + 1 WHERE id = $4`,
+          [secretList(replaced((await read(tx, id))!, tx.now())), tx.now() + overlapMs, secret, id],
         )
-        if (changed === 0) return undefined
         await appendEvent(tx, actor, 'webhook.rotate_secret', id)
         return read(tx, id)
       }),
 
-    async replaceSecrets({ id, secret, previousSecret }, before) {
-      const values = [secret, previousSecret, id, before]
+    async replaceSecrets({ id, secret, previousSecrets }, before) {
+      const values = [secret, secretList(previousSecrets), id, before]
       await sql.run('UPDATE webhook SET secret = $1, previous_secret = $2 WHERE id = $3 AND secret = $4', values)
     },
 
@@ -72,6 +72,17 @@ async function read(from: Pick<Sql, 'get'>, id: string): Promise<Webhook | undef
   return row === undefined ? undefined : readWebhook(row)
 }
 
+// Of two rotations soon after each other the endpoint may not have heard: what signed before both still signs.
+function replaced({ secret, previousSecrets, previousUntil }: Webhook, now: number): readonly string[] {
+  const before = (previousUntil ?? 0) > now ? previousSecrets : []
+  return [secret, ...before].slice(0, PREVIOUS_SECRETS_MAX)
+}
+
+// Until the transaction ends; false if there is no such webhook.
+async function lock(tx: Tx, id: string): Promise<boolean> {
+  return (await tx.run('UPDATE webhook SET version = version WHERE id = $1', [id])) > 0
+}
+
 async function create(tx: Tx, input: NewWebhook, max: number, actor: Actor) {
   const { id, secret, ...controls } = input
   if (await lacksAccount(tx, controls)) return 'no_account'
@@ -93,7 +104,7 @@ type Update = {
 }
 
 async function update(tx: Tx, { id, patch, actor, basedOn }: Update) {
-  if ((await tx.run('UPDATE webhook SET version = version WHERE id = $1', [id])) === 0) return undefined
+  if (!(await lock(tx, id))) return undefined
   const before = (await read(tx, id))!
   if (basedOn !== undefined && basedOn !== before.version) return 'changed'
   if (await lacksAccount(tx, patch)) return 'no_account'
