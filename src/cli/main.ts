@@ -83,7 +83,8 @@ function explain(error: unknown): number {
   const isSystemError = 'syscall' in error
   const known = wrong || isSystemError || error instanceof Failed || error.name === 'NotAuditable'
   // Messages of the gateway may have names of others in them.
-  const lines = known ? error.message.split('\n').map(escapeUnseen).join('\n') : error.stack
+  const text = known ? error.message : (error.stack ?? error.message)
+  const lines = text.split('\n').map(escapeUnseen).join('\n')
   process.stderr.write(`${styleText('red', 'turnpike:', { stream: process.stderr })} ${lines}\n`)
   return wrong ? 2 : 1
 }

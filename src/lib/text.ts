@@ -24,6 +24,12 @@ export function escapeUnseen(text: string): string {
   })
 }
 
+// Control characters of a text of several lines, which may be in any script. A lone carriage return would write over its line.
+export function escapeControls(text: string): string {
+  return text.replace(CONTROLS, char => (char === '\r' ? '' : escapeUnseen(char)))
+}
+
+const CONTROLS = /[^\P{Cc}\n\t]/gu
 const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/gu
 
 // Formats an error for the log, with its stack; never for a caller.

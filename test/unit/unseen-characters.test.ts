@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { clean } from '../../src/cli/output.ts'
-import { escapeUnseen } from '../../src/lib/text.ts'
+import { escapeControls, escapeUnseen } from '../../src/lib/text.ts'
 import { isolated, withoutControls } from '../../web/src/format/isolated.ts'
 
 test('the terminal shows what is not seen as escapes', () => {
@@ -13,6 +13,11 @@ test('the terminal shows what is not seen as escapes', () => {
     'a\\u001b[31m\\u009b2J\\u000ab\\u2028\\u200b\\udb40\\udc01',
   )
   for (const text of ['Łódź 日本', 'مرحبا', '👩\u200d💻', 'a\u200cb', '']) assert.equal(clean(text), text)
+})
+
+test('a text of several lines keeps them, and every script', () => {
+  assert.equal(escapeControls('a\r\n\tb\u001b[2J\rc\u0085'), 'a\n\tb\\u001b[2Jc\\u0085')
+  for (const text of ['مرحبا\u200f!', '👩\u200d💻', '\u2067שלום\u2069']) assert.equal(escapeControls(text), text)
 })
 
 test('escapes in JSON are read as the characters that they stand for', () => {

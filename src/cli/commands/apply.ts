@@ -2,7 +2,7 @@
 import { clientCommand } from '../call-command.ts'
 import type { Command } from '../command.ts'
 import type { Json } from '../http-client.ts'
-import { printJson, printTable } from '../output.ts'
+import { clean, printJson, printTable } from '../output.ts'
 import { cell, priceText } from '../show.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
@@ -32,6 +32,6 @@ function show({ changes, at_next_start: later, dry_run: isDry }: Json): void {
   const done = isDry === true ? 'dry run: nothing was changed' : rows.length === 0 ? 'no changes' : 'applied'
   process.stderr.write(`${done}\n`)
   if (Array.isArray(later) && later.length > 0) {
-    process.stderr.write(`Requires a restart: ${later.join(', ')}\n`)
+    process.stderr.write(`Requires a restart: ${later.map(clean).join(', ')}\n`)
   }
 }

@@ -3,11 +3,12 @@ import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
 import { loadClientEnv } from '../../config/command-env.ts'
 import { sseReader } from '../../lib/sse.ts'
+import { escapeControls } from '../../lib/text.ts'
 import { BadUsage, type Command, Failed, type Input } from '../command.ts'
 import { type Connection, connect, URL_OPTIONS } from '../connection.ts'
 import { readCount } from '../document.ts'
 import { CLIENT_HELP, callWithKey, type Json, readWithKey } from '../http-client.ts'
-import { printJson } from '../output.ts'
+import { clean, printJson } from '../output.ts'
 import { allOfStdin } from '../stdin.ts'
 
 const STDIN_CHARS_MAX = 4_000_000
@@ -38,7 +39,7 @@ async function chat(input: Input): Promise<number> {
     connection,
     model: input.args[0] ?? (await firstModel(connection, key)),
     maxTokens: readCount(input, 'max-tokens'),
-    onText: input.json ? () => {} : text => void process.stdout.write(text),
+    onText: input.json ? () => {} : printText,
   }
   const system = input.text('system')
   const turns: Turn[] = system === undefined ? [] : [{ role: 'system', content: system }]
@@ -49,10 +50,15 @@ async function chat(input: Input): Promise<number> {
   return 0
 }
 
+// What a model writes must not control the terminal. A file gets it as it is.
+function printText(text: string): void {
+  process.stdout.write(process.stdout.isTTY ? escapeControls(text) : text)
+}
+
 // Runs until end of input. A failed request is reported, and the chat continues.
 async function talk(turns: Turn[], options: ChatOptions): Promise<number> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr, prompt: styleText('bold', '> ') })
-  process.stderr.write(styleText('dim', `${options.model} (Ctrl-D to quit)\n`, { stream: process.stderr }))
+  process.stderr.write(styleText('dim', `${clean(options.model)} (Ctrl-D to quit)\n`, { stream: process.stderr }))
   // Lines typed ahead are still read after Ctrl-D.
   let isOpen = true
   terminal.once('close', () => {
@@ -67,7 +73,7 @@ async function talk(turns: Turn[], options: ChatOptions): Promise<number> {
         printReceipt(reply)
         turns.splice(0, turns.length, ...messages, { role: 'assistant', content: reply.content })
       } catch (error) {
-        process.stderr.write(`${styleText('red', (error as Error).message, { stream: process.stderr })}\n`)
+        process.stderr.write(`${styleText('red', clean((error as Error).message), { stream: process.stderr })}\n`)
       }
     }
     if (isOpen) terminal.prompt()
@@ -95,7 +101,7 @@ function printReceipt({ usage, cost, provider, request_id: id }: Reply): void {
   const tokens = `${usage.prompt_tokens} prompt + ${usage.completion_tokens} completion tokens`
   const summary = [tokens, `${cost} credits`, provider, id].filter(Boolean).join(' · ')
   process.stdout.write('\n')
-  process.stderr.write(`${styleText('dim', summary, { stream: process.stderr })}\n`)
+  process.stderr.write(`${styleText('dim', clean(summary), { stream: process.stderr })}\n`)
 }
 
 // Sends one chat request and reads the streamed response.
@@ -137,10 +143,12 @@ async function sendChat(
   { connection, key, model, maxTokens, onText }: ChatOptions,
 ): Promise<Reply> {
   let reply = { ...NOTHING, model }
+  let isDone = false
   const reader = sseReader(
     data => {
+      isDone ||= data === '[DONE]'
       if (data === '[DONE]') return
-      const chunk = JSON.parse(data) as Chunk
+      const chunk = parse(data, connection)
       if (chunk.error !== undefined) throw new Failed(chunk.error.message ?? 'the response was interrupted')
       const choice = chunk.choices?.[0]
       const text = choice?.delta?.content ?? ''
@@ -162,7 +170,16 @@ async function sendChat(
     else reader.push(piece)
   }
   reader.end()
+  if (!isDone) throw new Failed(`the response of ${connection.url} is not complete`)
   return reply
+}
+
+function parse(data: string, { url }: Connection): Chunk {
+  try {
+    return (JSON.parse(data) ?? {}) as Chunk
+  } catch {
+    throw new Failed(`${url} does not look like Turnpike (not JSON)`)
+  }
 }
 
 const NOTHING: Reply = {

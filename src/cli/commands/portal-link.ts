@@ -2,7 +2,7 @@
 import { clientCommand } from '../call-command.ts'
 import { BadUsage, type Command, type Input } from '../command.ts'
 import type { Client } from '../http-client.ts'
-import { printJson } from '../output.ts'
+import { clean, printJson } from '../output.ts'
 
 const PERMISSIONS = ['usage', 'keys'] as const
 
@@ -35,8 +35,8 @@ async function create(input: Input, client: Client): Promise<number> {
   const link = await client.call('POST', `/accounts/${encodeURIComponent(account)}/portal-sessions`, bodyOf(input))
   if (input.json) printJson(link)
   else {
-    process.stdout.write(`${link.url}\n`)
-    process.stderr.write(`Works once, until ${link.expires_at}.\n`)
+    process.stdout.write(`${clean(String(link.url))}\n`)
+    process.stderr.write(`Works once, until ${clean(String(link.expires_at))}.\n`)
   }
   return 0
 }

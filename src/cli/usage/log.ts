@@ -64,7 +64,7 @@ async function follow(query: URLSearchParams, past: readonly Json[], print: Prin
       if (missed) process.stderr.write('… there were more requests than can be shown\n')
     } catch (error) {
       if (!isPassing(error)) throw error
-      if (!isLost) process.stderr.write(`${(error as Error).message}; retrying\n`)
+      if (!isLost) process.stderr.write(`${clean((error as Error).message)}; retrying\n`)
       isLost = true
     }
     await setTimeout(isLost ? RETRY_MS : POLL_MS)

@@ -180,7 +180,7 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp, optio
   [
     'accounts lits',
     2,
-    /did you mean turnpike accounts list\?\nturnpike accounts has: list, show, create, update, ledger/,
+    /did you mean turnpike accounts list\?\nturnpike accounts has: list, show, create, update, portal-limits, ledger/,
   ],
   ['accounts create', 2, /usage: turnpike accounts create NAME/],
   ['accounts create x y', 2, /usage: turnpike accounts create NAME/],

@@ -74,6 +74,21 @@ test('a conversation continues until Ctrl-D, keeps its history and prints the co
   )
 })
 
+test('what a model writes does not control the terminal, and reaches a file unchanged', async () => {
+  const { secret } = await gateway.createKey()
+  const env = { TURNPIKE_API_KEY: secret }
+  const words = ['a\tb\n', '\u001b]0;title\u0007', '\u009b31m', 'c\rd שלום']
+
+  upstream.next({ words })
+  const seen = await onTerminal('chat test/m1 --message x', { env })
+  upstream.next({ words })
+  const piped = await cli(gateway, ['chat', 'test/m1', '--message', 'x'], { env })
+
+  assert.match(seen, /a\tb\n\\u001b\]0;title\\u0007\\u009b31mcd שלום/)
+  assert.doesNotMatch(visible(seen), /[^\P{Cc}\n\t]/u)
+  assert.ok(piped.stdout.startsWith(words.join('')))
+})
+
 test('every list is useful at 80 columns: no ID is cut, and no line is longer', async () => {
   const { id, secret } = await gateway.createKey({ name: 'a key with a long name of its own' })
   await gateway.chat({}, { key: secret })
