@@ -37,7 +37,7 @@ export function RangePicker({ params, onChange }: RangePickerProps): ReactNode {
         </Popover.Target>
         <Popover.Dropdown>
           <CustomRange
-            // Not of the times, which move with every refresh and would undo what is being typed.
+            // Not of the times, which move on and would undo what is being typed.
             key={zone}
             from={from}
             to={to ?? new Date().toISOString()}
