@@ -41,7 +41,7 @@ const LISTS_LENGTH = 'length(k.ip_allowlist) + length(k.allowed_models) + length
 const SORTED_BY: Readonly<Record<KeySort, string>> = {
   name: 'lower(k.name)',
   last_used: 'COALESCE((SELECT MAX(s.last_used_at) FROM secret s WHERE s.key_id = k.id), 0)',
-  spent: 'COALESCE(b.spent, 0)',
+  spent: 'b.spent',
 }
 
 // A page of keys with long lists is shorter than its limit.
@@ -49,8 +49,9 @@ export async function listKeys(tx: Tx, filter: KeyFilter): Promise<Paged<KeyWith
   const { sorting, limit } = filter
   const search: Search = {
     columns: `k.id, ${LISTS_LENGTH} AS chars`,
-    table: sorting?.by === 'spent' ? 'api_key k LEFT JOIN key_balance_now b ON b.key_id = k.id' : 'api_key k',
-    id: 'k.id',
+    // By spend the balances come first, in their order: every key has one.
+    table: sorting?.by === 'spent' ? 'key_balance_now b LEFT JOIN api_key k ON k.id = b.key_id' : 'api_key k',
+    id: sorting?.by === 'spent' ? 'b.key_id' : 'k.id',
     after: filter.after,
     indexed: asked => addIndexed(asked, filter),
     compared: asked => compare(asked, filter, tx.now()),
