@@ -24,6 +24,7 @@ export const SEED_COLUMNS = [
   'model_requested',
   'model_served',
   'provider',
+  'attempts',
   'stream',
   'state',
   'outcome',
@@ -133,7 +134,11 @@ function chat(at: number, random: () => number) {
     return { ...asked, model_requested: named, outcome: 'refused', http_status: 404, error_code: 'model_not_found' }
   }
   const provider = random() < 0.0001 ? RARE_PROVIDER : (PROVIDERS[number % PROVIDERS.length] as string)
-  const served = { ...asked, model_served: model, provider, price_version: SEED_PRICE_VERSION, price: snapshot }
+  // Some need a second attempt.
+  const tried = took % 29 === 0 ? [RARE_PROVIDER, provider] : [provider]
+  const attempts = JSON.stringify(tried.map((each, at) => attemptAt(each, model, at === tried.length - 1)))
+  const priced = { price_version: SEED_PRICE_VERSION, price: snapshot }
+  const served = { ...asked, ...priced, model_served: model, provider, attempts }
   if (luck < 0.015) {
     return { ...served, outcome: 'upstream_failed', http_status: 502, error_code: 'all_providers_failed', hold: 1000n }
   }
@@ -161,11 +166,16 @@ function chat(at: number, random: () => number) {
   }
 }
 
+function attemptAt(provider: string, model: string, isLast: boolean) {
+  return { provider, model, outcome: isLast ? 'answered' : 'status', status: isLast ? 200 : 503, ms: 100 }
+}
+
 const FREE = {
   endpoint: 'chat.completions',
   model_requested: null,
   model_served: null,
   provider: null,
+  attempts: null as string | null,
   state: 'settled',
   outcome: 'completed',
   http_status: 200,

@@ -26,6 +26,7 @@ export type SpendingObject = {
   readonly upstream_cost: string | null
   readonly margin: string | null
   readonly requests_without_upstream_cost: number
+  readonly failovers: number
 }
 type MomentObject = SpendingObject & { readonly p50_ms: number | null; readonly p95_ms: number | null }
 type TopObject = SpendingObject & { readonly id: string }
@@ -131,5 +132,6 @@ export function spendingObject(sums: Omit<Spending, 'group'>): SpendingObject {
     // Of the requests whose upstream cost is known: the others would count as pure profit.
     margin: isKnown ? formatCredits(cost - unknownPart - upstreamCost) : null,
     requests_without_upstream_cost: unknown,
+    failovers: sums.failovers,
   }
 }

@@ -84,6 +84,7 @@ export function sumUp(rows: readonly UsageRow[], groupBy: SummaryGroup): readonl
     upstreamCost: of.reduce((sum, row) => sum + (row.upstreamCost ?? 0n), 0n),
     requestsWithoutUpstreamCost: requestsOf(of.filter(isUncosted)),
     costWithoutUpstreamCost: of.filter(isUncosted).reduce((sum, row) => sum + row.cost, 0n),
+    failovers: requestsOf(of.filter(row => row.attempts.length > 1)),
     errorsByCause: {
       caller: requestsOf(of.filter(row => causeOf(row.outcome, row.errorCode) === 'caller')),
       limits: requestsOf(of.filter(row => causeOf(row.outcome, row.errorCode) === 'limits')),

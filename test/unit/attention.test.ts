@@ -121,6 +121,7 @@ function moment(change: Partial<Overview['totals']> = {}): Overview['totals'] {
     upstreamCost: 0n,
     requestsWithoutUpstreamCost: 0,
     costWithoutUpstreamCost: 0n,
+    failovers: 0,
     p50Ms: null,
     p95Ms: null,
     ...change,

@@ -39,17 +39,18 @@ const SOUND = `
     ('r5', 'acct_a', 'key_a', 'aaaa', 'models', 0, 'settled', 'completed', 5, 0, 0, 0, NULL, NULL, 0, 0, 1, '::1');
   INSERT INTO usage_rolled (hour, mark, rolled_mark) VALUES (0, 3, 3);
   INSERT INTO usage_hour VALUES
-    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'completed', '', '', 1, 10, 0, 0, 4, 0, 60, 0, 0, 0, 0, 0, 0, 0, 0),
-    (0, 'acct_a', 'key_a', '', '', 'chat.completions', '', '', '', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'client_left', '', '', 1, 10, 5, 0, 3, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0),
-    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'refused', '', '', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0),
-    (0, 'acct_a', 'key_a', '', '', 'models', 'completed', '', '', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'completed', '', '', 1, 10, 0, 0, 4, 0, 60, 0, 0, 0, 0, 0, 0, 0, 0, 1),
+    (0, 'acct_a', 'key_a', '', '', 'chat.completions', '', '', '', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'client_left', '', '', 1, 10, 5, 0, 3, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'refused', '', '', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0),
+    (0, 'acct_a', 'key_a', '', '', 'models', 'completed', '', '', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
   INSERT INTO usage_hour_ms VALUES (0, 15, 1);
   UPDATE usage SET error_code = 'model_not_found', model_requested = 'none' WHERE request_id = 'r4';
+  UPDATE usage SET attempts = '[{"provider":"a"},{"provider":"b"}]' WHERE request_id = 'r1';
   INSERT INTO usage_rolled_total VALUES (0, 3);
   INSERT INTO usage_hour_total SELECT hour, endpoint, outcome, requests, prompt_tokens, cached_tokens, cache_write_tokens,
     completion_tokens, reasoning_tokens, cost, upstream_cost, overshoot, requests_without_upstream_cost,
-    cost_without_upstream_cost, caller_errors, limits_errors, money_errors, provider_errors FROM usage_hour;
+    cost_without_upstream_cost, caller_errors, limits_errors, money_errors, provider_errors, failovers FROM usage_hour;
   INSERT INTO usage_hour_unknown VALUES (0, 'none');
   INSERT INTO usage_rolled_day VALUES (0, 3);
   INSERT INTO usage_day SELECT * FROM usage_hour;
@@ -94,6 +95,7 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
     'UPDATE usage_hour SET caller_errors = 0, money_errors = 1 WHERE caller_errors = 1',
     ['sums'],
   ],
+  ['an hour with another number of failovers', 'UPDATE usage_hour SET failovers = 0 WHERE cost = 60', ['sums']],
   ['an hour that knows too many costs', `UPDATE usage SET provider = 'p' WHERE request_id = 'r1'`, ['sums']],
   ['an hour with the sums of another model', `UPDATE usage_hour SET model = 'm' WHERE outcome = 'refused'`, ['sums']],
   ['an hour in which chats took longer', 'UPDATE usage_hour_ms SET bucket = 16', ['sums']],

@@ -89,10 +89,10 @@ test('sums from before margins are made again where their rows exist, and estima
     ['known', 0, 0],
     ['silent', 3, 20],
   ])
-  // Once for margins and once for the causes of errors.
+  // Once each for margins, for the causes of errors and for failovers.
   assert.deepEqual(all('SELECT hour, mark, rolled_mark FROM usage_rolled'), [
     [1, 4, 4],
-    [2, 9, 7],
+    [2, 10, 7],
     [3, 0, 0],
   ])
   assert.deepEqual([all('SELECT * FROM usage_rolled_total'), all('SELECT * FROM usage_rolled_day')], [[], []])
@@ -121,7 +121,7 @@ test('of hours whose rows are gone, only failures of providers get a cause', () 
     [1, 'upstream_broke'],
     [1, 'upstream_failed'],
   ])
-  assert.deepEqual({ ...db.prepare('SELECT mark FROM usage_rolled WHERE hour = 2').get() }, { mark: 8 })
+  assert.deepEqual({ ...db.prepare('SELECT mark FROM usage_rolled WHERE hour = 2').get() }, { mark: 9 })
 })
 
 test('states and kinds outside their lists are still refused, and the file is intact', () => {

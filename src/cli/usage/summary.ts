@@ -11,7 +11,10 @@ import { usageQuery } from './filters.ts'
 // More rows have no names.
 const NAMED_MAX = 100
 const TIMES = ['day', 'hour']
-const SUMS = ['requests', 'errors', 'prompt_tokens', 'completion_tokens', 'requests_without_upstream_cost'] as const
+const SUMS = [
+  ...(['requests', 'errors', 'prompt_tokens', 'completion_tokens'] as const),
+  ...(['requests_without_upstream_cost', 'failovers'] as const),
+] as const
 const AMOUNTS = ['cost', 'upstream_cost', 'margin'] as const
 
 export async function summariseUsage(input: Input, client: Client): Promise<number> {
@@ -39,6 +42,7 @@ export async function summariseUsage(input: Input, client: Client): Promise<numb
         ...SUMS.slice(0, 4),
         ...AMOUNTS,
         'requests_without_upstream_cost',
+        'failovers',
         ...(isNamed ? ['name'] : []),
       ],
       first: [isNamed ? 'name' : 'group', 'cost', 'requests', 'errors', 'prompt_tokens', 'completion_tokens', 'group'],

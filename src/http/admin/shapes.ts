@@ -285,6 +285,7 @@ const SPENDING = {
     minimum: 0,
     description: 'Requests that a provider served and whose upstream cost is unknown: not part of the margin.',
   }),
+  failovers: Type.Integer({ minimum: 0, description: 'Requests that needed more than one attempt.' }),
 }
 
 export const SummaryShape = Type.Object({

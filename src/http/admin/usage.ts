@@ -92,4 +92,5 @@ const SUMMARY_COLUMNS: readonly Exclude<keyof SummaryObject, 'object'>[] = [
   'upstream_cost',
   'margin',
   'requests_without_upstream_cost',
+  'failovers',
 ]

@@ -19,7 +19,7 @@ import {
 } from './passes.ts'
 
 // The first one with everything that is checked.
-const SCHEMA_MIN = 18
+const SCHEMA_MIN = 23
 
 export function auditDatabase(path: string, options: AuditOptions): AuditReport {
   if (!existsSync(path)) throw new NotAuditable(`database not found: ${path}`)

@@ -115,11 +115,16 @@ export function findInHour(book: HourBook, row: PassRow, counts: AuditCounts): v
     requests_without_upstream_cost: isUncosted ? (row.requests ?? 1n) : 0n,
     cost_without_upstream_cost: isUncosted ? cost : 0n,
     ...errorsOf(row),
+    failovers: attemptsOf(row) > 1 ? (row.requests ?? 1n) : 0n,
   }
   addSums(hour.found, found, DIMENSIONS)
   const took = Number(row.finished_at) - Number(row.created_at)
   const isTimed = isBilled(row.endpoint) && row.outcome === 'completed' && took >= 0
   if (isTimed) addDurations(hour.found, { bucket: BigInt(bucketOf(took)), requests: 1n })
+}
+
+function attemptsOf({ attempts }: PassRow): number {
+  return typeof attempts === 'string' ? (JSON.parse(attempts) as readonly unknown[]).length : 0
 }
 
 function errorsOf(row: PassRow): Record<string, Nano> {

@@ -18,7 +18,7 @@ import {
 
 const ROWS_AT_ONCE = 2000
 // The first one with everything that is checked.
-const SCHEMA_MIN = 18
+const SCHEMA_MIN = 23
 // Even the first rows of a long join may take long.
 const BOUNDS = { ...POSTGRES_BOUNDS, connectionsMax: 1, statementTimeoutMs: 600_000, answerTimeoutMs: 610_000 }
 

@@ -17,7 +17,16 @@ type RowTotals = {
 
 const CHECKED: readonly UsageColumnName[] = [
   ...(['request_id', 'account_id', 'key_id', 'endpoint', 'state', 'outcome', 'error_code'] as const),
-  ...(['created_at', 'finished_at', 'model_requested', 'model_served', 'provider', 'requests', 'tags'] as const),
+  ...([
+    'created_at',
+    'finished_at',
+    'model_requested',
+    'model_served',
+    'provider',
+    'attempts',
+    'requests',
+    'tags',
+  ] as const),
   ...(['hold', 'cost', 'upstream_cost', 'price_version', 'price'] as const),
   ...TOKEN_COLUMNS,
   ...(['cache_write_1h_tokens', 'image_tokens', 'audio_tokens'] as const),

@@ -234,6 +234,8 @@ export type SummaryRow = {
   readonly upstreamCost: Nano
   readonly requestsWithoutUpstreamCost: number
   readonly costWithoutUpstreamCost: Nano
+  // Requests that needed more than one attempt.
+  readonly failovers: number
   // Those whose cause is known: the rest are errors of the gateway, or refusals of which only sums from before causes are left.
   readonly errorsByCause: Readonly<Record<ErrorCause, number>>
 }

@@ -101,12 +101,12 @@ test('by day and hour, in the overview, and as CSV', async () => {
   const lines = csv.text.trim().split('\r\n')
   assert.equal(
     lines[0],
-    'group,requests,errors,prompt_tokens,completion_tokens,cost,upstream_cost,margin,requests_without_upstream_cost',
+    'group,requests,errors,prompt_tokens,completion_tokens,cost,upstream_cost,margin,requests_without_upstream_cost,failovers',
   )
   const spent = 2n * ONE * CHARGED + 2010n * CHARGED_LONG
-  const line = `test/costed,4,1,2200,30,${credits(2230n * PAID)},${credits(spent)},${signed(known(2n) + LOSS)},0`
+  const line = `test/costed,4,1,2200,30,${credits(2230n * PAID)},${credits(spent)},${signed(known(2n) + LOSS)},0,0`
   assert.ok(lines.includes(line), csv.text)
-  assert.ok(lines.includes(`test/silent,1,0,100,10,${credits(ONE * PAID)},,,1`), csv.text)
+  assert.ok(lines.includes(`test/silent,1,0,100,10,${credits(ONE * PAID)},,,1,0`), csv.text)
   assert.match(accepted.text, /^group,requests/)
 })
 
@@ -127,6 +127,7 @@ function sums(
     upstream_cost: charged === null ? null : signed(charged),
     margin: margin === null ? null : signed(margin),
     requests_without_upstream_cost: unknown,
+    failovers: 0,
   }
 }
 

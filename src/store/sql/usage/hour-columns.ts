@@ -31,12 +31,16 @@ export const SUM_COLUMNS = [
   'requests_without_upstream_cost',
   'cost_without_upstream_cost',
   ...ERROR_CAUSES.map(cause => `${cause}_errors` as const),
+  'failovers',
 ] as const
 type SumColumn = (typeof SUM_COLUMNS)[number]
 type TokenColumn = (typeof TOKEN_COLUMNS)[number]
 
 // A provider served the request, and what it charged for that is unknown.
 const WITHOUT_UPSTREAM_COST = 'provider IS NOT NULL AND upstream_cost IS NULL'
+
+// More than one attempt, as JSON: in a text the quotation mark would be escaped.
+const HAS_FAILED_OVER = `attempts LIKE '%},{"%'`
 
 const listed = (names: readonly string[]) => `(${names.map(name => `'${name}'`).join(', ')})`
 
@@ -68,6 +72,7 @@ export const ROW_SUMMANDS: Readonly<Record<SumColumn, string>> = {
   requests_without_upstream_cost: `CASE WHEN ${WITHOUT_UPSTREAM_COST} THEN requests ELSE 0 END`,
   cost_without_upstream_cost: `CASE WHEN ${WITHOUT_UPSTREAM_COST} THEN cost ELSE 0 END`,
   ...CAUSE_SUMMANDS,
+  failovers: `CASE WHEN ${HAS_FAILED_OVER} THEN requests ELSE 0 END`,
 }
 
 export const SUMMED_ROWS: readonly string[] = SUM_COLUMNS.map(name => `SUM(${ROW_SUMMANDS[name]}) AS ${name}`)

@@ -108,7 +108,7 @@ export function sumsOf({ summand, dimension }: Source, cause?: ErrorCause): stri
     SUM(CASE WHEN ${dimension('outcome')} IN ${ERROR_OUTCOMES} THEN ${requests} ELSE 0 END) AS errors,
     SUM(${summand('completion_tokens')}) AS completion_tokens, SUM(${summand('cost')}) AS cost,
     SUM(${summand('upstream_cost')}) AS upstream_sum, SUM(${summand('requests_without_upstream_cost')}) AS unknown_requests,
-    SUM(${summand('cost_without_upstream_cost')}) AS unknown_cost,
+    SUM(${summand('cost_without_upstream_cost')}) AS unknown_cost, SUM(${summand('failovers')}) AS failovers,
     ${ERROR_CAUSES.map(each => `SUM(${(cause ?? each) === each ? summand(`${each}_errors`) : 0}) AS ${each}_errors`).join(', ')}`
 }
 
@@ -141,6 +141,7 @@ export function total(all: Iterable<Sums>): Sums {
     sum.upstreamCost += each.upstreamCost
     sum.requestsWithoutUpstreamCost += each.requestsWithoutUpstreamCost
     sum.costWithoutUpstreamCost += each.costWithoutUpstreamCost
+    sum.failovers += each.failovers
     sum.errorsByCause = byCause(cause => sum.errorsByCause[cause] + each.errorsByCause[cause])
   }
   return sum
@@ -156,6 +157,7 @@ export function noSums(): Sums {
     upstreamCost: 0n,
     requestsWithoutUpstreamCost: 0,
     costWithoutUpstreamCost: 0n,
+    failovers: 0,
     errorsByCause: NO_ERRORS,
   }
 }
@@ -176,6 +178,7 @@ export function readSums(row: Row): Sums {
     upstreamCost: big(row.upstream_sum),
     requestsWithoutUpstreamCost: int(row.unknown_requests),
     costWithoutUpstreamCost: big(row.unknown_cost),
+    failovers: int(row.failovers),
     errorsByCause: byCause(cause => int(row[`${cause}_errors`])),
   }
 }

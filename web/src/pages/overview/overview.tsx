@@ -44,7 +44,7 @@ export default function Overview(): ReactNode {
           />
           <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
             <TopSpenders of={data.top} total={data.totals} />
-            <ProviderHealth />
+            <ProviderHealth of={data.totals} />
           </SimpleGrid>
         </>
       )}

@@ -1,13 +1,14 @@
-// A summary of the current health of the providers.
+// A summary of the current health of the providers, and of how many requests of the range needed more than one.
 import { Anchor, Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import type { Overview } from '../../api/overview.ts'
 import { type HealthObject, useHealthByProvider, useProviders } from '../../api/providers.ts'
 import { useNodeView } from '../../components/node-view.ts'
 import { Panel } from '../../components/panel.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { HealthBadge, meanFirstByte, RecentFailures } from '../../components/target-health.tsx'
-import { count } from '../../format/numbers.ts'
+import { count, share } from '../../format/numbers.ts'
 
 const SHOWN_MAX = 20
 
@@ -19,7 +20,9 @@ const COLUMNS = [
   { name: 'Running', isRight: true },
 ] as const
 
-export function ProviderHealth(): ReactNode {
+type Props = { readonly of: Pick<Overview['totals'], 'requests' | 'failovers'> }
+
+export function ProviderHealth({ of: { requests, failovers } }: Props): ReactNode {
   const { data: providers = [] } = useProviders()
   const active = providers.filter(({ status }) => status === 'active').slice(0, SHOWN_MAX)
   const healthByProvider = useHealthByProvider(active.map(({ id }) => id))
@@ -28,7 +31,17 @@ export function ProviderHealth(): ReactNode {
     <Panel
       flush
       title="Provider health"
-      {...(view === undefined ? {} : { about: view })}
+      about={
+        <>
+          {requests > 0 && (
+            <div>
+              Failover rate {share(failovers, requests)}: {count(failovers)} of {count(requests)} requests needed more
+              than one attempt.
+            </div>
+          )}
+          {view}
+        </>
+      }
       actions={
         <Anchor component={Link} href="/providers" size="sm">
           All providers

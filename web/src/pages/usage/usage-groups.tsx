@@ -83,6 +83,7 @@ export function UsageGroups({ groupBy, filter, onFilter }: Props): ReactNode {
           { name: label, head: <SortableHead name="group" label={label} sort={sort} onSort={setSort} /> },
           { name: 'Requests', isRight: true, head: head('requests', 'Requests') },
           { name: 'Errors', isRight: true, head: head('errors', 'Errors') },
+          { name: 'Failovers', isRight: true, card: 'none', head: head('failovers', 'Failovers') },
           { name: 'Tokens in', isRight: true, head: head('prompt_tokens', 'Tokens in') },
           { name: 'Tokens out', isRight: true, head: head('completion_tokens', 'Tokens out') },
           { name: 'Credits', isRight: true, card: 'value', head: head('cost', 'Credits') },
@@ -97,6 +98,9 @@ export function UsageGroups({ groupBy, filter, onFilter }: Props): ReactNode {
             <Table.Td className="right number">{count(row.requests)}</Table.Td>
             <Table.Td className="right number">
               {row.errors === 0 ? '–' : `${count(row.errors)} (${share(row.errors, row.requests)})`}
+            </Table.Td>
+            <Table.Td className="right number" title="Requests that needed more than one attempt">
+              {row.failovers === 0 ? '–' : `${count(row.failovers)} (${share(row.failovers, row.requests)})`}
             </Table.Td>
             <Table.Td className="right number">{count(row.prompt_tokens)}</Table.Td>
             <Table.Td className="right number">{count(row.completion_tokens)}</Table.Td>
@@ -125,6 +129,7 @@ const COMPARED = {
   group: (row: Summary) => row.group,
   requests: (row: Summary) => row.requests,
   errors: (row: Summary) => row.errors,
+  failovers: (row: Summary) => row.failovers,
   prompt_tokens: (row: Summary) => row.prompt_tokens,
   completion_tokens: (row: Summary) => row.completion_tokens,
   cost: (row: Summary) => chartHeight(row.cost),
