@@ -1,5 +1,5 @@
 // The customer portal of an account: a link to it, what keys the customer may create, and the open sessions.
-import { Button, Group, Table, Text } from '@mantine/core'
+import { Box, Button, Group, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 import type { PortalSessionObject } from '../../../../src/portal/sessions.ts'
@@ -74,7 +74,11 @@ function Sessions({ accountId, mayChange }: { readonly accountId: string; readon
   const { data, error, refetch } = usePortalSessions(accountId)
   return (
     <>
-      {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
+      {error !== null && (
+        <Box mt="sm">
+          <ErrorAlert error={error} title="The open sessions could not be loaded" onRetry={() => void refetch()} />
+        </Box>
+      )}
       {data !== undefined && <SessionList of={data.data} accountId={accountId} mayChange={mayChange} />}
     </>
   )
