@@ -85,7 +85,27 @@ test('usage has totals, ranges and groups', { skip: !hasBrowser() }, async t => 
     await page.getByRole('button', { name: 'quiet', exact: true }).click()
     await totals.getByText(/Requests\s*1\s*$/).waitFor()
     assert.match(page.url(), /tag=team%3Aquiet/)
+    await page.getByText('1 rows').waitFor()
     assert.equal(await page.getByRole('row').count(), 2)
+  })
+
+  await t.test('a group has its provider cost and margin where they are known', async () => {
+    await gateway.admin('POST', '/models', {
+      id: 'sold/echo',
+      context_length: 8192,
+      max_output_tokens: 1024,
+      pricing: { prompt: '0.000004', completion: '0.000004' },
+      targets: [{ provider: 'demo', model: 'echo', cost: { prompt: '0.000001', completion: '0.000001' } }],
+    })
+    await gateway.chat({ model: 'sold/echo' }, { key: String(quiet) })
+    await open('/usage?group=model')
+    const cells = (name: string) => page.getByRole('row', { name }).getByRole('cell').allInnerTexts()
+    await page.getByRole('row', { name: 'sold/echo' }).waitFor()
+    const [sold, own] = [await cells('sold/echo'), await cells('demo/echo')]
+
+    assert.match(sold.at(-1) ?? '', /^0\.0\d+ 75\.0 %$/)
+    assert.deepEqual(own.slice(-2), ['–', '–'])
+    await totals.getByText('75.0 % · cost unknown for 4 requests').waitFor()
   })
 
   await t.test('requests are sorted by cost, and by time again', async () => {
@@ -96,7 +116,7 @@ test('usage has totals, ranges and groups', { skip: !hasBrowser() }, async t => 
     await gateway.chat({ model: 'demo/echo' }, { key: String(busy) })
     await open('/usage')
     const first = page.getByRole('row').nth(1)
-    await page.getByText('7 rows').waitFor()
+    await page.getByText('8 rows').waitFor()
     await first.getByText('Busy', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Sort by Cost' }).click()
     await first.getByText('Quiet', { exact: true }).waitFor()

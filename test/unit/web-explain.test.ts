@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { REFUSALS, type RefusalCode } from '../../src/domain/refusal.ts'
 import type { OperatorUsageObject } from '../../src/domain/usage-wire.ts'
-import { explain } from '../../web/src/pages/usage/explain.ts'
+import { clientMessage, explain } from '../../web/src/pages/usage/explain.ts'
 
 const ROW = {
   request_id: 'r1',
@@ -135,4 +135,19 @@ test('a model that a caller made up does not turn the sentence round', () => {
   const { sentence } = explained({ error_code: 'model_not_found', model_requested: '\u202eشات', error_message: null })
 
   assert.equal(sentence, 'Refused: the model “\u2068\ufffdشات\u2069” does not exist or is not active.')
+})
+
+test('the words of a provider are not stated as what the client received', () => {
+  const crashed = 'The model crashed while loading shard 3'
+  const detail = { attempts: [{ provider: 'north', model: 'fast', status: 500, error: crashed }] }
+  const failed = { error_code: 'all_providers_failed', error_message: crashed, error_detail: detail }
+  const message = (change: Partial<OperatorUsageObject>) => clientMessage({ ...ROW, ...change } as OperatorUsageObject)
+
+  assert.equal(message(failed), null)
+  assert.match(explained({ ...failed, outcome: 'upstream_failed' }).sentence, /shard 3/)
+  assert.equal(
+    message({ ...failed, error_message: 'No provider could serve this request.' }),
+    'No provider could serve this request.',
+  )
+  assert.equal(message({ ...failed, error_code: 'upstream_rejected' }), crashed)
 })

@@ -48,7 +48,7 @@ export function useKeyDirectory(): ReadonlyMap<string, KeyObject> | undefined {
 }
 
 // For ids in other lists: a key that is not in the directory is fetched when it is displayed.
-export function useKeyName(id: string): Pick<KeyObject, 'name' | 'label'> | undefined {
+export function useKeyName(id: string): Pick<KeyObject, 'name' | 'label' | 'account_id'> | undefined {
   const directory = useKeyDirectory()
   const known = directory?.get(id)
   const single = useQuery({

@@ -17,7 +17,7 @@ export function SearchInput({ value, onSearch, label, width = 240 }: SearchInput
   useEffect(() => setText(value), [value])
   return (
     <TextInput
-      w={width}
+      w={{ base: '100%', xs: width }}
       maxLength={200}
       leftSection={<IconSearch size={15} />}
       placeholder={label}

@@ -7,6 +7,12 @@ export function showAtField<T extends Record<string, unknown>>(form: UseFormRetu
   if (!(error instanceof ApiError) || error.param === null) return false
   const field = error.param.split('.', 1)[0] ?? ''
   if (!(field in form.values)) return false
-  form.setFieldError(field, error.message)
+  form.setFieldError(field, withoutField(error.message, error.param))
   return true
+}
+
+// "base_url: expected a URL." under the field that it names is "Expected a URL."
+function withoutField(message: string, param: string): string {
+  const text = message.startsWith(`${param}: `) ? message.slice(param.length + 2) : message
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -16,7 +16,7 @@ export function RevokeKey({ of: key, onClose }: RevokeKeyProps): ReactNode {
   const confirm = () =>
     revoke.mutate(abortStreams, {
       onSuccess: () => {
-        notify('Key revoked. No new request can start with it on any node.')
+        notify('Key revoked. No new request can start with it.')
         onClose()
       },
     })

@@ -133,15 +133,14 @@ function LastUse({ of: old, now }: { readonly of: Old; readonly now: number }): 
   const isUnused = idleMs === undefined || idleMs > UNUSED_MS
   return (
     <Text component="span" size="sm" title={old.last_used_at ?? undefined}>
-      {idleMs === undefined ? 'never used' : ago(idleMs)}
-      {' — '}
+      {idleMs === undefined ? '' : `${ago(idleMs)} — `}
       <Text
         component="span"
         inherit
         fw={600}
         c={isUnused ? 'var(--mantine-color-green-light-color)' : 'var(--mantine-color-orange-light-color)'}
       >
-        {isUnused ? 'not used in the last 5 minutes' : 'still in use'}
+        {idleMs === undefined ? 'never used' : isUnused ? 'not used in the last 5 minutes' : 'still in use'}
       </Text>
     </Text>
   )

@@ -12,7 +12,7 @@ const NUMBERS: Readonly<Record<NumberField, string>> = {
   max_keys: 'Active keys of the account',
   rpm_limit: 'Requests per minute',
   daily_limit: 'Requests per day (UTC)',
-  max_concurrent: 'Max concurrent requests',
+  max_concurrent: 'Concurrent requests',
   expires_in_days: 'Days until a key expires',
 }
 const NONE: Limits = {

@@ -57,7 +57,7 @@ export function ModelFieldset({ form, of: model, isReadOnly }: Props): ReactNode
           {isNew && (
             <Select
               label="Type"
-              description="What it makes of its input"
+              description="Chat, or vectors of texts"
               allowDeselect={false}
               data={[...MODEL_TYPES]}
               {...form.getInputProps('type')}

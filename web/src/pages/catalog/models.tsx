@@ -1,5 +1,5 @@
 // The list of models: prices, status, and the targets that serve each model with their health.
-import { Button, Group, Table, Text, UnstyledButton } from '@mantine/core'
+import { Button, Group, Table, Text, Tooltip, UnstyledButton } from '@mantine/core'
 import { IconCpu, IconDownload, IconPercentage, IconPlus } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { type ModelObject, useModels } from '../../api/models.ts'
@@ -50,6 +50,8 @@ type Open =
   | { readonly is: 'prices' }
   | { readonly is: 'model'; readonly id: string }
 
+const READ_ONLY = 'All models are read-only here. Change their prices in the configuration file.'
+
 export default function Models(): ReactNode {
   const mayChange = useMayChange()
   const [params, setParams] = useParams()
@@ -65,20 +67,24 @@ export default function Models(): ReactNode {
   const healthByProvider = useHealthByProvider([
     ...new Set(all.flatMap(({ targets }) => targets.map(({ provider }) => provider))),
   ])
+  const isReadOnly = all.every(({ provisioned }) => provisioned)
   const close = () => setOpen(undefined)
   const add = mayChange && (
     <>
       <Button variant="default" leftSection={<IconDownload size={16} />} onClick={() => setOpen({ is: 'import' })}>
         Import list prices
       </Button>
-      <Button
-        variant="default"
-        leftSection={<IconPercentage size={16} />}
-        disabled={all.every(({ provisioned }) => provisioned)}
-        onClick={() => setOpen({ is: 'prices' })}
-      >
-        Change prices
-      </Button>
+      <Tooltip label={READ_ONLY} disabled={!isReadOnly}>
+        <Button
+          variant="default"
+          leftSection={<IconPercentage size={16} />}
+          data-disabled={isReadOnly || undefined}
+          aria-disabled={isReadOnly}
+          onClick={() => isReadOnly || setOpen({ is: 'prices' })}
+        >
+          Change prices
+        </Button>
+      </Tooltip>
       <Button leftSection={<IconPlus size={16} />} onClick={() => setOpen({ is: 'new' })}>
         Add model
       </Button>

@@ -20,7 +20,7 @@ export function PricesFieldset({ form, of: model }: Props): ReactNode {
       <SimpleGrid cols={{ base: 2, sm: 3 }} spacing="sm">
         <RateInputs form={form} path="rates" placeholders={PLACEHOLDERS} isFixed={isFixed} />
         <TextInput
-          label="Per request"
+          label={`Per request, ${currency}`}
           inputMode="decimal"
           placeholder="0"
           disabled={isFixed}

@@ -151,7 +151,7 @@ function ProviderFields({ form, isNew }: FieldsProps): ReactNode {
         {kind === 'openai' && isNew && (
           <Autocomplete
             label="Preset"
-            description="Base URL and known quirks of a vendor"
+            description="Base URL and quirks of a known vendor"
             placeholder="none"
             data={PRESETS}
             {...form.getInputProps('preset')}
@@ -160,8 +160,8 @@ function ProviderFields({ form, isNew }: FieldsProps): ReactNode {
         {kind === 'openai' && (
           <Select
             label="API"
-            description="Automatic: Responses where it is needed"
-            placeholder="By the preset or the address"
+            description="Automatic uses Responses for requests that need it"
+            placeholder="default of the preset or URL"
             clearable={isNew}
             allowDeselect={isNew}
             data={Object.entries(APIS).map(([value, label]) => ({ value, label }))}
@@ -182,7 +182,7 @@ function ProviderFields({ form, isNew }: FieldsProps): ReactNode {
       {kind !== 'demo' && (
         <TextInput
           label="Base URL"
-          description="Leave empty for the default of the preset or API type. Changing it deletes the stored credentials."
+          description={`Leave empty for the default of the preset or API type.${isNew ? '' : ' Changing it deletes the stored credentials.'}`}
           placeholder="https://api.example.com/v1"
           {...form.getInputProps('base_url')}
         />

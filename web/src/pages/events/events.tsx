@@ -110,7 +110,7 @@ function Day({ label, value, onSet }: DayProps): ReactNode {
   return (
     <TextInput
       type="datetime-local"
-      w={208}
+      w={{ base: '100%', xs: 208 }}
       aria-label={`${label}, ${zoneName(zone)}`}
       title={`${label}, ${zoneName(zone)}`}
       leftSection={<span style={{ fontSize: 11 }}>{label}</span>}

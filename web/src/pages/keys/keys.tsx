@@ -1,5 +1,5 @@
 // The list of keys with search and filters.
-import { Anchor, Button, Group, Select, Table } from '@mantine/core'
+import { Anchor, Box, Button, Group, Select, Table } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconKey, IconPlus } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -79,7 +79,7 @@ export default function Keys(): ReactNode {
   return (
     <Page
       title="Keys"
-      about="API keys that clients send as a bearer token. Secrets are shown only when created."
+      about="API keys that clients send as a bearer token. Secrets are shown only when created. Amounts are in credits."
       actions={create}
     >
       <Group gap="xs">
@@ -87,13 +87,15 @@ export default function Keys(): ReactNode {
         <Select
           aria-label="Status"
           placeholder="Any status"
-          w={140}
+          w={{ base: '100%', xs: 140 }}
           clearable
           data={['active', 'revoked', 'expired']}
           value={filter.status === '' ? null : filter.status}
           onChange={status => setParams({ status: status ?? '' })}
         />
-        <AccountSelect value={filter.account_id} onChange={id => setParams({ account_id: id })} />
+        <Box w={{ base: '100%', xs: 220 }}>
+          <AccountSelect value={filter.account_id} onChange={id => setParams({ account_id: id })} />
+        </Box>
       </Group>
       {keys.error !== null && <ErrorAlert error={keys.error} onRetry={() => void keys.refetch()} />}
       <Panel flush>

@@ -3,7 +3,9 @@ import { Alert, Anchor, Group, List, Text, ThemeIcon } from '@mantine/core'
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
+import { useKeyName } from '../../api/keys.ts'
 import type { Attention as Item } from '../../api/overview.ts'
+import { AccountName } from '../../components/account-name.tsx'
 import { withoutControls } from '../../format/isolated.ts'
 
 const SHOWN_MAX = 6
@@ -34,6 +36,7 @@ export function Attention({ of: items, usage }: { readonly of: readonly Item[]; 
             <Anchor component={Link} href={linkOf(item, usage)} size="sm" className="name">
               {item.name}
             </Anchor>{' '}
+            {item.kind === 'key_limit' && <KeyAccount id={item.id ?? ''} />}
             <bdi>{withoutControls(item.message)}</bdi>
           </List.Item>
         ))}
@@ -44,6 +47,17 @@ export function Attention({ of: items, usage }: { readonly of: readonly Item[]; 
         </Anchor>
       )}
     </Alert>
+  )
+}
+
+// Customers give their keys the same names.
+function KeyAccount({ id }: { readonly id: string }): ReactNode {
+  const key = useKeyName(id)
+  if (key === undefined) return null
+  return (
+    <>
+      of <AccountName id={key.account_id} />{' '}
+    </>
   )
 }
 

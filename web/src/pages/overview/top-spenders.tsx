@@ -24,7 +24,7 @@ export function TopSpenders({ of, total }: { readonly of: Overview['top']; reado
   const rows = of[kind]
   const places = columnPlaces(rows.map(({ cost }) => cost))
   return (
-    <Panel title="Top spenders" flush>
+    <Panel title="Top spenders" about="In credits" flush>
       <Tabs value={kind} onChange={value => setKind((value ?? 'models') as Kind)} keepMounted={false}>
         <Tabs.List px="sm">
           {Object.entries(KINDS).map(([name, { word }]) => (

@@ -23,7 +23,7 @@ export function Totals({ of, usage }: { readonly of: Overview; readonly usage: s
         href={usage}
         value={totals.upstream_cost === null ? '–' : <Credits value={totals.upstream_cost} />}
         change={changeOf(totals.upstream_cost, previous.upstream_cost)}
-        note={unknown === 0 ? '' : `unknown for ${count(unknown)}`}
+        note={unknown === 0 ? '' : `unknown for ${count(unknown)} ${unknown === 1 ? 'request' : 'requests'}`}
       />
       <Tile
         name="Margin (credits)"
@@ -43,7 +43,7 @@ export function Totals({ of, usage }: { readonly of: Overview; readonly usage: s
         href={usage}
         value={share(totals.errors, totals.requests)}
         change={points(rate(totals), rate(previous))}
-        note={`${count(totals.errors)} of ${count(totals.requests)}`}
+        note={`${count(totals.errors)} of ${count(totals.requests)} requests`}
       />
       <Tile
         name="Tokens"

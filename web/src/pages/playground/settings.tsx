@@ -88,7 +88,7 @@ export function SettingsForm({ of, models, onChange }: Props): ReactNode {
       </SimpleGrid>
       <Group gap="xs">
         <Button variant="subtle" size="compact-sm" onClick={more.toggle} aria-expanded={isOpen}>
-          {isOpen ? 'Fewer settings' : 'System prompt, temperature, provider, key…'}
+          {isOpen ? 'Fewer settings' : 'System prompt, provider, key…'}
         </Button>
       </Group>
       <Collapse expanded={isOpen}>

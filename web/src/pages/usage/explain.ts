@@ -84,10 +84,32 @@ const providerFailed =
 function lastWords({ error_message: message, error_code: code }: UsageRow, { attempts }: Detail): string | undefined {
   const isOurs = message === REFUSALS[code as RefusalCode].message
   if (message !== null && !isOurs) return message
-  const last: unknown = Array.isArray(attempts) ? attempts.at(-1) : undefined
-  const error: unknown = typeof last === 'object' && last !== null && 'error' in last ? last.error : undefined
+  return Array.isArray(attempts) ? errorOf(attempts.at(-1)) : undefined
+}
+
+function errorOf(attempt: unknown): string | undefined {
+  const error: unknown =
+    typeof attempt === 'object' && attempt !== null && 'error' in attempt ? attempt.error : undefined
   return typeof error === 'string' ? error : undefined
 }
+
+// What the client was told. The words of a provider that failed are kept for operators; the client gets a message of the
+// gateway, which is not kept.
+export function clientMessage({
+  error_code: code,
+  error_message: message,
+  error_detail: detail,
+}: UsageRow): string | null {
+  if (!PROVIDER_FAILURES.has(code ?? '')) return message
+  const attempts: readonly unknown[] = Array.isArray(detail?.attempts) ? detail.attempts : []
+  return attempts.some(attempt => errorOf(attempt) === message) ? null : message
+}
+
+const PROVIDER_FAILURES: ReadonlySet<string> = new Set<RefusalCode>([
+  'provider_unavailable',
+  'upstream_timeout',
+  'all_providers_failed',
+])
 
 // A record, so that a new code in the domain is a type error here.
 const ERRORS: Readonly<Record<RefusalCode, Explain>> = {

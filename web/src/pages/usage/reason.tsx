@@ -7,7 +7,7 @@ import { useMayChange } from '../../api/session-context.ts'
 import type { UsageRow } from '../../api/usage.ts'
 import { amount, isLess } from '../../format/amounts.ts'
 import { withoutControls } from '../../format/isolated.ts'
-import { type Explanation, explain } from './explain.ts'
+import { clientMessage, type Explanation, explain } from './explain.ts'
 
 const LOOKS = {
   good: { color: 'green', icon: IconCircleCheck },
@@ -19,6 +19,7 @@ const LOOKS = {
 export function Reason({ of: row }: { readonly of: UsageRow }): ReactNode {
   const mayChange = useMayChange()
   const { tone, sentence, actions } = explain(row)
+  const message = clientMessage(row)
   const { color, icon: Icon } = LOOKS[tone]
   return (
     <Alert color={color} icon={<Icon size={20} />} py="sm" role="note" aria-label="Outcome">
@@ -37,7 +38,7 @@ export function Reason({ of: row }: { readonly of: UsageRow }): ReactNode {
         <Text size="xs" c="dimmed" mt={4} className="break">
           The client received {row.http_status === null ? '' : `HTTP ${row.http_status} `}
           <span className="mono">{row.error_code}</span>
-          {row.error_message === null ? '' : `: ${withoutControls(row.error_message)}`}
+          {message === null ? '.' : `: ${withoutControls(message)}`}
         </Text>
       )}
     </Alert>

@@ -18,7 +18,7 @@ export function TagFilter({ value, onSet }: Props): ReactNode {
   return (
     <TextInput
       aria-label="Tag"
-      placeholder="Tag, such as team=search"
+      placeholder="Tag: team=search"
       maxLength={200}
       value={text}
       error={isWrong ? 'Enter a tag such as team=search' : undefined}

@@ -13,6 +13,7 @@ import { TableFrame } from '../../components/table-frame.tsx'
 import { columnPlaces } from '../../format/amounts.ts'
 import { chartHeight } from '../../format/decimals.ts'
 import { count, share } from '../../format/numbers.ts'
+import { marginShare } from './margin-share.ts'
 
 const GROUPS = {
   account: 'Account',
@@ -34,7 +35,10 @@ export function GroupSelect({ value, onChange }: { readonly value: string; reado
         placeholder="Group by"
         w={150}
         clearable
-        data={Object.entries(GROUPS).map(([name, label]) => ({ value: name, label: `By ${label.toLowerCase()}` }))}
+        data={Object.entries(GROUPS).map(([name, label]) => ({
+          value: name,
+          label: `By ${label.charAt(0).toLowerCase()}${label.slice(1)}`,
+        }))}
         value={isTag ? 'tag' : value === '' ? null : value}
         onChange={next => {
           setIsTag(next === 'tag')
@@ -87,6 +91,8 @@ export function UsageGroups({ groupBy, filter, onFilter }: Props): ReactNode {
           { name: 'Tokens in', isRight: true, head: head('prompt_tokens', 'Tokens in') },
           { name: 'Tokens out', isRight: true, head: head('completion_tokens', 'Tokens out') },
           { name: 'Credits', isRight: true, card: 'value', head: head('cost', 'Credits') },
+          { name: 'Provider cost', isRight: true, head: head('upstream_cost', 'Provider cost') },
+          { name: 'Margin', isRight: true, head: head('margin', 'Margin') },
         ]}
       >
         {rows.map(row => (
@@ -106,6 +112,12 @@ export function UsageGroups({ groupBy, filter, onFilter }: Props): ReactNode {
             <Table.Td className="right number">{count(row.completion_tokens)}</Table.Td>
             <Table.Td className="right">
               <Credits value={row.cost} places={places} />
+            </Table.Td>
+            <Table.Td className="right">
+              {row.upstream_cost === null ? '–' : <Credits value={row.upstream_cost} places={places} />}
+            </Table.Td>
+            <Table.Td className="right">
+              <GroupMargin of={row} places={places} />
             </Table.Td>
           </Table.Tr>
         ))}
@@ -133,6 +145,23 @@ const COMPARED = {
   prompt_tokens: (row: Summary) => row.prompt_tokens,
   completion_tokens: (row: Summary) => row.completion_tokens,
   cost: (row: Summary) => chartHeight(row.cost),
+  upstream_cost: (row: Summary) => chartHeight(row.upstream_cost ?? '0'),
+  margin: (row: Summary) => chartHeight(row.margin ?? '0'),
+}
+
+type GroupMarginProps = { readonly of: Summary; readonly places: number }
+
+// With its part of what the requests whose provider cost is known were sold for.
+function GroupMargin({ of: { margin, upstream_cost: paid }, places }: GroupMarginProps): ReactNode {
+  if (margin === null || paid === null) return '–'
+  return (
+    <>
+      <Credits value={margin} places={places} />{' '}
+      <Text span size="xs" c="dimmed" className="number">
+        {marginShare(margin, paid)}
+      </Text>
+    </>
+  )
 }
 
 function shareOf({ cost }: Summary, most: number): number {
@@ -143,7 +172,7 @@ type GroupNameProps = { readonly groupBy: SummaryGroup; readonly of: Summary; re
 
 // A click on a model, provider or tag shows its requests.
 function GroupName({ groupBy, of: { group }, onFilter }: GroupNameProps): ReactNode {
-  if (group === '') return <>none</>
+  if (group === '') return <>{groupBy === 'model' || groupBy === 'provider' ? `no ${groupBy}` : 'none'}</>
   if (groupBy === 'account') return <AccountName id={group} />
   if (groupBy === 'key') return <KeyName id={group} />
   const filter = filterOf(groupBy, group)

@@ -34,7 +34,11 @@ export default function Usage(): ReactNode {
   return (
     <Page
       title="Usage"
-      about="One row per request. Prompts and responses are never stored."
+      about={
+        groupBy === undefined
+          ? 'One row per request. Prompts and responses are never stored.'
+          : 'Sums of the requests that match the filter.'
+      }
       actions={
         <>
           <GroupSelect value={groupBy ?? ''} onChange={setParams} />

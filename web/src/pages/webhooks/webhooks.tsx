@@ -78,7 +78,7 @@ function Row({ of: webhook }: { readonly of: WebhookObject }): ReactNode {
       </Table.Td>
       <Table.Td>
         <span className="one-line mono" style={{ maxWidth: 260 }} title={webhook.events.join(', ')}>
-          {webhook.events.join(', ')}
+          {webhook.events.includes('*') ? 'all' : webhook.events.join(', ')}
         </span>
       </Table.Td>
       <Table.Td>{webhook.account_id === null ? 'all' : <AccountName id={webhook.account_id} />}</Table.Td>
