@@ -3,13 +3,13 @@ import { Anchor, Select } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useAccountDirectory, useAccountName } from '../api/accounts.ts'
-import { isolated } from '../format/isolated.ts'
+import { isolated, withoutControls } from '../format/isolated.ts'
 
 export function AccountName({ id }: { readonly id: string }): ReactNode {
   const name = useAccountName(id)
   return (
     <Anchor component={Link} href={`/accounts/${id}`} size="sm" className="one-line" maw={160} title={name}>
-      {name}
+      {withoutControls(name)}
     </Anchor>
   )
 }

@@ -3,7 +3,7 @@ import { Anchor, type ComboboxItem, Select, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { useKeyDirectory, useKeyName } from '../api/keys.ts'
-import { isolated } from '../format/isolated.ts'
+import { isolated, withoutControls } from '../format/isolated.ts'
 
 type KeyNameProps = {
   readonly id: string
@@ -25,7 +25,7 @@ export function KeyName({ id, last4, hasLabel = true }: KeyNameProps): ReactNode
       title={`${isolated(key?.name ?? id)} ${label ?? ''}`}
     >
       <bdi className="one-line" style={{ maxWidth: 220 }}>
-        {key?.name ?? id}
+        {withoutControls(key?.name ?? id)}
       </bdi>
       {hasLabel && (
         <Text span size="xs" c="dimmed" className="mono">

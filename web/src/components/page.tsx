@@ -1,7 +1,7 @@
 // The frame of a page: title, description, actions and content.
 import { Box, Group, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
-import { isolated } from '../format/isolated.ts'
+import { isolated, withoutControls } from '../format/isolated.ts'
 
 export type PageProps = {
   readonly title: string
@@ -28,7 +28,7 @@ export function Page({ title, about, actions, above, children }: PageProps): Rea
       <Group justify="space-between" align="flex-start" gap="sm">
         <Box maw={760}>
           <Title order={1} className="name">
-            {title}
+            {withoutControls(title)}
           </Title>
           {about !== undefined && (
             <Text size="sm" c="dimmed" component="div">

@@ -14,6 +14,7 @@ import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
 import { type SearchResult, useSearchResults } from '../api/search.ts'
 import { messageOf } from '../components/error-alert.tsx'
+import { withoutControls } from '../format/isolated.ts'
 import { PAGES } from './pages.ts'
 import classes from './search-palette.module.css'
 
@@ -140,8 +141,8 @@ function Option({ of, id, isChosen, onOpen }: OptionProps): ReactNode {
       onClick={onOpen}
     >
       <Icon size={17} stroke={1.6} aria-hidden className={classes.icon} />
-      <bdi className={classes.name}>{name}</bdi>
-      {detail !== null && <bdi className={classes.detail}>{detail}</bdi>}
+      <bdi className={classes.name}>{withoutControls(name)}</bdi>
+      {detail !== null && <bdi className={classes.detail}>{withoutControls(detail)}</bdi>}
       <span className={classes.kind}>{kind}</span>
     </UnstyledButton>
   )

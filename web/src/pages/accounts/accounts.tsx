@@ -22,6 +22,7 @@ import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 import { columnPlaces } from '../../format/amounts.ts'
 import { chartHeight, isZero } from '../../format/decimals.ts'
+import { withoutControls } from '../../format/isolated.ts'
 import { ContactFields, NO_CONTACT } from './contact-fields.tsx'
 
 const COLUMNS = [
@@ -94,7 +95,7 @@ export default function Accounts(): ReactNode {
                     maw={300}
                     title={name}
                   >
-                    {name}
+                    {withoutControls(name)}
                   </Anchor>
                 </Table.Td>
                 <Table.Td>

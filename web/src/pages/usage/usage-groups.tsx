@@ -12,6 +12,7 @@ import { SortableHead, sortedBy, useSort } from '../../components/sorting.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { columnPlaces } from '../../format/amounts.ts'
 import { chartHeight } from '../../format/decimals.ts'
+import { withoutControls } from '../../format/isolated.ts'
 import { count, share } from '../../format/numbers.ts'
 import { marginShare } from './margin-share.ts'
 
@@ -186,7 +187,7 @@ function GroupName({ groupBy, of: { group }, onFilter }: GroupNameProps): ReactN
       title={group}
       onClick={() => onFilter({ ...filter, group: '' })}
     >
-      {group}
+      {withoutControls(group)}
     </Anchor>
   )
 }

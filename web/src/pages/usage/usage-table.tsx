@@ -17,6 +17,7 @@ import { Timestamp } from '../../components/timestamp.tsx'
 import { OUTCOMES } from '../../components/usage/outcomes.ts'
 import { durationMs } from '../../components/usage/request-duration.ts'
 import { columnPlaces } from '../../format/amounts.ts'
+import { withoutControls } from '../../format/isolated.ts'
 import { count, duration } from '../../format/numbers.ts'
 
 const ROW_PX = 38
@@ -131,7 +132,7 @@ function Row({ of: row, index, hasTags, places, measure }: RowProps): ReactNode 
         </Anchor>
       </Table.Td>
       <Table.Td title={model ?? ''}>
-        <span className="one-line">{model ?? '–'}</span>
+        <span className="one-line">{withoutControls(model ?? '–')}</span>
       </Table.Td>
       <Table.Td title={row.provider ?? ''}>{row.provider}</Table.Td>
       <Table.Td>

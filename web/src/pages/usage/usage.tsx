@@ -1,5 +1,5 @@
 // The usage page: one row per request, newest or most expensive first.
-import { Anchor, Button, Group } from '@mantine/core'
+import { Anchor, Button, Group, Select } from '@mantine/core'
 import { IconDownload, IconListDetails } from '@tabler/icons-react'
 import { type ReactNode, useMemo } from 'react'
 import { Link } from 'wouter'
@@ -42,6 +42,20 @@ export default function Usage(): ReactNode {
       actions={
         <>
           <GroupSelect value={groupBy ?? ''} onChange={setParams} />
+          {groupBy === undefined && (
+            <Select
+              aria-label="Sort by"
+              hiddenFrom="sm"
+              w={150}
+              allowDeselect={false}
+              data={[
+                { value: 'time', label: 'Newest first' },
+                { value: 'cost', label: 'By cost' },
+              ]}
+              value={sort}
+              onChange={by => setParams({ sort: by === 'cost' ? 'cost' : '' })}
+            />
+          )}
           <Button
             component="a"
             href={csv}
