@@ -64,6 +64,7 @@ test('the summary names who spent most, with totals', async () => {
   }
   const last = await run('usage', 'summary', '--last-month')
   const mixed = await run('usage', 'summary', '--today', '--since', '7d')
+  const ever = await run('usage', 'summary', '--since', '999999d')
 
   assert.match(summary.stdout, new RegExp(`^group\\trequests\\t.*\\tname\\n${keys[0]!.id}\\t2\\t.*\\tbig\\n$`))
   assert.match(summary.stderr, /1 of \d+ groups/)
@@ -76,6 +77,7 @@ test('the summary names who spent most, with totals', async () => {
   assert.ok(Math.abs(costs.reduce((sum, cost) => sum + cost, 0) - Number(json.totals.cost)) < 1e-9)
   assert.equal(last.stdout.split('\n').length, 2)
   assert.equal(mixed.code, 2)
+  assert.equal(ever.code, 0, ever.stderr)
 })
 
 test('a quote shows the cost and the limits, and calls no provider', async () => {

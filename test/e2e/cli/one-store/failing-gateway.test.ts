@@ -64,6 +64,26 @@ test('a token with other characters is refused as such', async () => {
   assert.match(empty.stderr, /no admin token on stdin/)
 })
 
+test('a response without an end is not kept in memory', async () => {
+  const endless: Answer = response => {
+    const chunk = Buffer.alloc(1024 * 1024, ' ')
+    const write = () => {
+      while (!response.destroyed && response.write(chunk));
+    }
+    response.writeHead(200, { 'content-type': 'application/json' }).on('drain', write)
+    write()
+  }
+  const [key, token] = [
+    await run(['quote', 'm', '--message', 'Hello'], { '/v1/chat/completions/quote': endless }),
+    await run(['settings'], { '/admin/v1/settings': endless }),
+  ]
+
+  for (const { code, stderr } of [key, token]) {
+    assert.equal(code, 1)
+    assert.match(stderr, /is larger than 67108864 bytes/)
+  }
+})
+
 type Answer = (response: ServerResponse) => void
 type Answers = Readonly<Record<string, Answer>>
 type Finding = { readonly check: string; readonly state: string; readonly detail: string; readonly fix?: string }
@@ -90,7 +110,12 @@ async function run(args: readonly string[], answers: Answers, stdin?: string) {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   try {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const env = { TURNPIKE_URL: url, TURNPIKE_ADMIN_TOKEN: 'tpk_any', XDG_CONFIG_HOME: folder.path }
+    const env = {
+      TURNPIKE_URL: url,
+      TURNPIKE_ADMIN_TOKEN: 'tpk_any',
+      TURNPIKE_API_KEY: 'any',
+      XDG_CONFIG_HOME: folder.path,
+    }
     return await runProcess(args, folder.path, env, stdin)
   } finally {
     server.closeAllConnections()
