@@ -5,7 +5,9 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { ERROR_CAUSES } from '../../../src/domain/error-cause.ts'
 import { DAY_MS } from '../../../src/domain/key.ts'
+import { writeTags } from '../../../src/domain/tags.ts'
 import { HOUR_MS } from '../../../src/domain/usage.ts'
+import { TAG_SETS_MAX } from '../../../src/store/sql/usage/tag-sums.ts'
 import { ENGINES, openRepositories, type Repositories } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { rollAll } from '../../support/usage-hours.ts'
@@ -51,6 +53,24 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await costs(repositories), right, 'from rows')
     await rollAll(repositories)
     assert.deepEqual([(await sql.all(stale)).length, await costs(repositories)], [0, right])
+  })
+}
+
+for (const { engine, open } of ENGINES) {
+  test(`${engine}: causes of a key with too many combinations of tags have their own costs`, async () => {
+    await using repositories = await openRepositories(open, manualClock(AT + 2 * DAY_MS))
+    const codes = ['upstream_timeout', 'upstream_rejected', 'service_unavailable']
+    for (let i = 0; i < 3 * TAG_SETS_MAX; i++) {
+      const tags = writeTags({ run: `${i}`, team: 'search' })
+      const more = { outcome: 'upstream_broke', error_code: codes[i % 3] ?? null, provider: 'p', tags }
+      await addRow(repositories, AT + i, { ...more, cost: BigInt(10 ** (i % 3)) })
+    }
+
+    await rollAll(repositories)
+
+    assert.deepEqual(await costs(repositories), { caller: 1000n, limits: 0n, money: 0n, provider: 100n })
+    const entries = await repositories.sql.all('SELECT tags FROM usage_hour')
+    assert.equal(entries.length, codes.length)
   })
 }
 
