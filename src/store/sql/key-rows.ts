@@ -26,11 +26,8 @@ const REPORTED_COLUMNS = `${KEY_COLUMNS}, k.budgets`
 const USE_COLUMNS = 'b.spent, b.held, b.day, b.day_count, b.month, b.month_base'
 
 export async function readKeyById(tx: Tx, id: string): Promise<KeyWithSecrets | undefined> {
-  const row = await tx.get(
-    `SELECT ${REPORTED_COLUMNS}, ${USE_COLUMNS} FROM api_key k LEFT JOIN key_balance_now b ON b.key_id = k.id WHERE k.id = $1`,
-    [id],
-  )
-  return row === undefined ? undefined : (await withSecrets(tx, [row], [row]))[0]
+  const row = await tx.get(`SELECT ${REPORTED_COLUMNS} FROM api_key k WHERE k.id = $1`, [id])
+  return row === undefined ? undefined : (await withSecrets(tx, [row]))[0]
 }
 
 // Of the lists of one page of keys. A customer decides how long those of a key are, and a page of a thousand such keys would keep
@@ -128,12 +125,7 @@ function readKey(row: Row): Key {
   }
 }
 
-// `balances` of these keys, if they were read together.
-async function withSecrets(
-  tx: Tx,
-  rows: readonly Row[],
-  balances?: readonly Row[],
-): Promise<readonly KeyWithSecrets[]> {
+async function withSecrets(tx: Tx, rows: readonly Row[]): Promise<readonly KeyWithSecrets[]> {
   if (rows.length === 0) return []
   const numbers = rows.map((_, i) => `$${i + 2}`).join(', ')
   const secrets = await tx.all(
@@ -143,7 +135,7 @@ async function withSecrets(
     [tx.now(), ...rows.map(row => text(row.id))],
   )
   const byKey = Map.groupBy(secrets, secret => text(secret.key_id))
-  const uses = await readUses(tx, rows, balances ?? (await readBalances(tx, rows)))
+  const uses = await readUses(tx, rows, await readBalances(tx, rows))
 
   return rows.map(row => {
     const own = byKey.get(text(row.id)) ?? []
@@ -160,6 +152,7 @@ async function withSecrets(
   })
 }
 
+// Not joined to the keys: SQLite would compute the balances of all of them first.
 async function readBalances(tx: Tx, rows: readonly Row[]): Promise<readonly Row[]> {
   const ids = rows.map(row => text(row.id))
   const of = `b.key_id IN (${numbered(ids)})`

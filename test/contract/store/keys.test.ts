@@ -6,6 +6,8 @@ import { NO_FILE } from '../../../src/config/file.ts'
 import { DAY_MS, GRACE_MS, keyStatus } from '../../../src/domain/key.ts'
 import { ROOT } from '../../../src/domain/operator.ts'
 import type { NewKey } from '../../../src/store/contract/operator.ts'
+import { sqlKeys } from '../../../src/store/sql/keys.ts'
+import type { Param } from '../../../src/store/sql/sql.ts'
 import { ENGINES, OPERATOR, openRepositories, type Repositories, runsOn } from '../../support/engines.ts'
 
 const MINUTE_MS = 60_000
@@ -24,6 +26,34 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(key.ipAllowlist, ['10.0.0.0/8'])
     assert(!JSON.stringify(key, (_, value) => String(value)).includes('hash'))
     assert.notEqual(await repositories.sql.get('SELECT * FROM key_balance WHERE key_id = $1', [key.id]), undefined)
+  })
+
+  test(`${engine}: reading a key reads the balance of no other`, async () => {
+    if (engine !== 'sqlite') return
+    await using repositories = await openWithAccount()
+    const id = await makeKey(repositories)
+    const texts: [string, readonly unknown[]][] = []
+    const watched =
+      (read: 'all' | 'get') =>
+      (text: string, params: readonly Param[] = []) => {
+        texts.push([text, params])
+        return repositories.sql[read](text, params) as never
+      }
+
+    await sqlKeys({ ...repositories.sql, all: watched('all'), get: watched('get') }).get(id)
+
+    const plans = await Promise.all(
+      texts.map(([text, params]) => repositories.sql.all(`EXPLAIN QUERY PLAN ${text}`, params as readonly Param[])),
+    )
+    const steps = plans.flat().map(row => String(row.detail))
+    assert.ok(
+      steps.some(step => /^SEARCH b USING PRIMARY KEY/.test(step)),
+      steps.join('\n'),
+    )
+    assert.deepEqual(
+      steps.filter(step => /^SCAN (b|k|s|key_balance|api_key|secret)\b|MATERIALIZE key_balance_now/.test(step)),
+      [],
+    )
   })
 
   test(`${engine}: a key for an unknown account is refused`, async () => {
