@@ -92,7 +92,7 @@ async function lookUp(noun: Noun, text: string, client: Client): Promise<Subject
   const found = [...byId.values()]
   const [one] = found
   if (one !== undefined && found.length === 1) return { id: String(one.id), name: nameOf(one) }
-  if (found.length > 1) throw new Failed(ambiguous(noun, text, found))
+  if (found.length > 1) throw new Failed(await ambiguous(noun, text, found, client))
   // Perhaps an ID of another form.
   if (kind.form.test(text)) {
     const known = await client.call('GET', `${kind.path}/${text}`).catch((error: Error) => {
@@ -106,11 +106,14 @@ async function lookUp(noun: Noun, text: string, client: Client): Promise<Subject
   throw new Failed(`there is no ${noun} with the ${kind.by} "${clean(text)}"${hint}`)
 }
 
-function ambiguous(noun: Noun, text: string, found: readonly Json[]): string {
-  const lines = found.slice(0, CANDIDATES_MAX).map(row => {
-    const facts = [nameOf(row), row.label, row.state ?? row.status ?? row.role].filter(each => each !== undefined)
-    return `  ${row.id}  ${facts.map(fact => clean(String(fact))).join(', ')}`
-  })
+async function ambiguous(noun: Noun, text: string, found: readonly Json[], client: Client): Promise<string> {
+  const lines: string[] = []
+  for (const row of found.slice(0, CANDIDATES_MAX)) {
+    const account = noun === 'key' ? await nameById('account', String(row.account_id), client) : undefined
+    const name = account === undefined ? nameOf(row) : `${nameOf(row)} of ${account}`
+    const facts = [name, row.label, row.state ?? row.status ?? row.role].filter(each => each !== undefined)
+    lines.push(`  ${row.id}  ${facts.map(fact => clean(String(fact))).join(', ')}`)
+  }
   const more = found.length > CANDIDATES_MAX ? ['  and more'] : []
   return [`"${clean(text)}" is more than one ${noun}; use the ID:`, ...lines, ...more].join('\n')
 }

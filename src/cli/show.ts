@@ -99,10 +99,23 @@ function isSecret([name]: readonly [string, unknown]): boolean {
 }
 
 export function cell(value: unknown): Cell {
+  // What is empty is a dash on a terminal and nothing in CSV.
+  if (typeof value === 'object' && value !== null && Object.keys(value).length === 0) return null
   if (!Array.isArray(value)) return typeof value === 'object' && value !== null ? pairs(value) : (value as Cell)
-  return value.length === 0
-    ? '-'
-    : value.map(each => (typeof each === 'object' ? pairs(each) : String(each))).join(', ')
+  return value.map(each => (isBudget(each) ? budgetText(each) : itemText(each))).join(', ')
+}
+
+function itemText(item: unknown): string {
+  return typeof item === 'object' ? pairs(item) : String(item)
+}
+
+function isBudget(item: unknown): item is Json {
+  return typeof item === 'object' && item !== null && 'window' in item && 'amount' in item && 'action' in item
+}
+
+// `0.5 of 25 per month (block)`.
+function budgetText({ amount, window, action, spent }: Json): string {
+  return `${spent} of ${amount} ${window === 'total' ? 'in total' : `per ${window}`} (${action})`
 }
 
 // Formats an object as `prompt=0.1 completion=0.2`, what is inside of it in brackets. Amounts as entered are left out: those in
@@ -115,9 +128,7 @@ function pairs(object: object | null): string {
 }
 
 function nested(value: object): string {
-  return Array.isArray(value)
-    ? value.map(each => (typeof each === 'object' ? pairs(each) : String(each))).join('; ')
-    : pairs(value)
+  return Array.isArray(value) ? value.map(itemText).join('; ') : pairs(value)
 }
 
 // `prompt 2.5, completion 10`, per million tokens; `request` is per request.

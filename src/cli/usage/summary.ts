@@ -32,10 +32,12 @@ export async function summariseUsage(input: Input, client: Client): Promise<numb
     printJson({ ...answer, data: shown, has_more: shown.length < all.length, totals })
     return 0
   }
+  // Requests without a model or a provider have an empty group.
+  const rows = shown.map(row => (row.group === '' ? { ...row, group: null } : row))
   const isNamed = shown.some(row => row.name !== undefined)
   const withTotal = process.stdout.isTTY && input.format === undefined && !input.flag('quiet')
   showRows(
-    withTotal ? [...shown, { group: 'total', name: 'total', ...totals }] : shown,
+    withTotal ? [...rows, { group: 'total', name: 'total', ...totals }] : rows,
     {
       columns: [
         'group',
@@ -45,7 +47,7 @@ export async function summariseUsage(input: Input, client: Client): Promise<numb
         'failovers',
         ...(isNamed ? ['name'] : []),
       ],
-      first: [isNamed ? 'name' : 'group', 'cost', 'requests', 'errors', 'prompt_tokens', 'completion_tokens', 'group'],
+      first: [isNamed ? 'name' : 'group', 'cost', 'upstream_cost', 'margin', 'requests', 'errors', 'group'],
       id: 'group',
     },
     input,

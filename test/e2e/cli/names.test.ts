@@ -51,7 +51,7 @@ test('a name that several have is an error that lists them, and changes nothing'
   assert.equal(revoked.code, 1)
   assert.match(revoked.stderr, /^turnpike: "twin" is more than one key; use the ID:\n/)
   for (const { id } of keys) {
-    assert.match(revoked.stderr, new RegExp(`^  ${id}  twin, svc_live_….{4}, active$`, 'm'))
+    assert.match(revoked.stderr, new RegExp(`^  ${id}  twin of test, svc_live_….{4}, active$`, 'm'))
     assert.equal((await gateway.admin('GET', `/keys/${id}`)).body.status, 'active')
   }
 })

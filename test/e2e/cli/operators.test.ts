@@ -47,12 +47,16 @@ test('an account with credits, budgets and a key is created in one step', async 
     'month=25',
     '--json',
   )
+  const shown = await run('accounts', 'show', String(made.json.id))
+  const csv = await run('keys', 'list', '-o', 'csv', '--columns', 'name,tags,allowed_models', '--search', 'prod')
   const wrong = await run('accounts', 'create', 'Acme', '--credits', '-1')
 
   assert.equal(made.code, 0, made.stderr)
   const { id, balance, budgets, key } = made.json as Record<string, Record<string, unknown>>
   assert.deepEqual([balance?.available, key?.account_id, (budgets as unknown as unknown[]).length], ['100', id, 1])
   assert.match(String(key?.secret), /^svc_live_/)
+  assert.match(shown.stdout, /^budgets\t0 of 25 per month \(block\)$/m)
+  assert.equal(csv.stdout, 'name,tags,allowed_models\r\nprod,,\r\n')
   assert.equal(wrong.code, 2)
 })
 

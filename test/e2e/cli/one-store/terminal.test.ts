@@ -101,7 +101,8 @@ test('every list is useful at 80 columns: no ID is cut, and no line is longer', 
     'operators list': /^op_root +admin +admin/m,
     'events list': new RegExp(`key\\.create +${id}`),
     nodes: /alive/,
-    'usage summary --by account --this-month': /^name +cost +requests[\s\S]*^test +\d[\s\S]*^total +\d/m,
+    'usage summary --by account --this-month':
+      /^name +cost +upstream_cost +margin +requests[\s\S]*^test +\d[\s\S]*^total +\d/m,
   }
   for (const [list, expected] of Object.entries(lists)) {
     const seen = visible(await onTerminal(list, { columns: 80 }))
