@@ -117,7 +117,9 @@ function reachable(url: string): string {
 
 function wayBack(adminUrl: string | undefined): readonly string[] {
   return [
-    ...(adminUrl === undefined ? [] : [`Keep the token for the command line with: turnpike login --url ${adminUrl}`]),
+    ...(adminUrl === undefined
+      ? []
+      : [`Keep the token for the command line, in this folder: npx turnpike login --url ${adminUrl}`]),
     'If it is lost, restart with TURNPIKE_ADMIN_TOKEN set to a new one; then create new keys.',
   ]
 }
