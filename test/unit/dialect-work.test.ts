@@ -42,6 +42,30 @@ test('a namespace is allowed once, however often it is named', () => {
   assert.ok(cpuMs < CPU_MS_MAX, `${cpuMs} ms`)
 })
 
+test('arguments that grow between words are looked at once, however they end', () => {
+  const numbers = '1,'.repeat(2 ** 18)
+  for (const [start, piece] of [
+    [`{"a":[${numbers}`, '1,'],
+    [`{"a":[${numbers}1] x}`, ' '],
+    [`{"a":[${numbers}1] x}`, '{}'],
+  ] as const) {
+    const chat = parseResponses({ model: 'm', input: 'x', stream: true })
+    const writer = responsesStream({ requestId: 'r', receivedAt: 0, chat, model: 'm', explain: false })
+    const call = (written: string) => ({ tool_calls: [{ index: 0, function: { name: 'f', arguments: written } }] })
+    const deltas: ChunkChoice['delta'][] = [call(start)]
+    for (let i = 0; i < 1_000; i++) deltas.push(call(piece), { reasoning_content: 'a' }, { content: 'b' })
+
+    const cpuMs = cpuMsOf(() => {
+      for (const delta of deltas)
+        writer.chunks([
+          { choices: [{ index: 0, delta, finish_reason: null }], usage: undefined, fingerprint: undefined },
+        ])
+    })
+
+    assert.ok(cpuMs < CPU_MS_MAX, `${JSON.stringify(piece)}: ${cpuMs} ms`)
+  }
+})
+
 test('the arguments of an open call are read again only after they have grown', () => {
   const chat = parseResponses({ model: 'm', input: 'x', stream: true })
   const opened: OpenedAnswer = { requestId: 'r', receivedAt: 0, chat, model: 'm', explain: false }

@@ -1,6 +1,7 @@
 // The content blocks of a stream that is translated from a chat: text, reasoning and tool calls, each a block of its own that
 // ends before the next begins.
 import type { ChunkChoice } from '../../domain/handoff.ts'
+import { parseWritten } from '../../lib/written-json.ts'
 import type { OpenedAnswer } from '../dialect.ts'
 import { type Detail, detailsOf, type Stop, stopOf, toolUseId } from './answer.ts'
 import { DIRECT } from './json.ts'
@@ -75,7 +76,7 @@ export function blockWriter({ requestId, chat }: OpenedAnswer): BlockWriter {
     const begun = waiting.get(index)
     // A block that has ended cannot be continued.
     if (begun === undefined && calls.has(index)) throw new RangeError('pieces of tool calls are out of order')
-    const mustWait = waiting.size > 0 || (open?.kind === 'tool_use' && !isWhole(input.join('')))
+    const mustWait = waiting.size > 0 || (open?.kind === 'tool_use' && typeof parseWritten(input.join('')) !== 'object')
     if (!mustWait) return write(piece)
     waitingChars += JSON.stringify(piece).length
     if (waitingChars > WAITING_CHARS_MAX) throw new RangeError('too many pieces of tool calls are out of order')
@@ -131,11 +132,3 @@ function event(body: { readonly type: string; readonly [field: string]: unknown 
 }
 
 const WAITING_CHARS_MAX = 16 * 1024 * 1024
-
-function isWhole(input: string): boolean {
-  try {
-    return typeof JSON.parse(input) === 'object'
-  } catch {
-    return false
-  }
-}

@@ -2,6 +2,7 @@
 // Money is written as exact digits, never through a float.
 import { formatCredits } from '../../domain/credits.ts'
 import type { Receipt, WholeChoice } from '../../domain/handoff.ts'
+import { parseWritten } from '../../lib/written-json.ts'
 import { metadataJson } from '../chat/json.ts'
 import type { OpenedAnswer, WholeWriter } from '../dialect.ts'
 import { detailsOf, stopOf, toolUseId } from './answer.ts'
@@ -113,11 +114,7 @@ function toolUse(call: unknown, ownId: string): object {
 // A model writes the arguments; what is not an object is kept as text.
 function inputOf(text: unknown): object {
   if (typeof text !== 'string' || text.trim() === '') return {}
-  try {
-    const input: unknown = JSON.parse(text)
-    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input
-    return { input }
-  } catch {
-    return { input: text }
-  }
+  const input = parseWritten(text)
+  if (input === undefined) return { input: text }
+  return typeof input === 'object' && input !== null && !Array.isArray(input) ? input : { input }
 }

@@ -1,5 +1,6 @@
 // The events of tool calls: functions and custom tools, under the caller's own names. A call whose arguments may still grow
 // stays open while the next one is written.
+import { parseWritten, type WrittenEnd, writtenEnd } from '../../lib/written-json.ts'
 import { carry, isRecord } from './carried-reasoning.ts'
 import type { ItemContext } from './item-context.ts'
 import { type CalledTool, type ChatCall, callItem, type ItemStatus, itemId, reasoningItem } from './output.ts'
@@ -20,6 +21,7 @@ type Open = CalledTool & {
   // A custom tool, called as a function.
   readonly isWrapped: boolean
   readonly pieces: string[]
+  readonly whole: WrittenEnd
 }
 
 export function callEvents(context: ItemContext): CallEvents {
@@ -35,7 +37,16 @@ export function callEvents(context: ItemContext): CallEvents {
     const before = signed(callId, call.extras)
     const place = nextPlace()
     const id = itemId(isCustom ? 'ctc' : 'fc', requestId, place)
-    const begun = { place, id, callId, flat, isCustom, isWrapped: isCustom && !call.isCustom, pieces: [] }
+    const begun = {
+      place,
+      id,
+      callId,
+      flat,
+      isCustom,
+      isWrapped: isCustom && !call.isCustom,
+      pieces: [],
+      whole: writtenEnd(),
+    }
     open.set(index, begun)
     return before + announce(place, callItem(id, 'in_progress', begun, '', names))
   }
@@ -70,9 +81,10 @@ export function callEvents(context: ItemContext): CallEvents {
     delta(call) {
       if (ended.has(call.index)) return ''
       const text = open.has(call.index) ? '' : begin(call)
-      const { place, id, isCustom, isWrapped, pieces } = open.get(call.index) as Open
+      const { place, id, isCustom, isWrapped, pieces, whole } = open.get(call.index) as Open
       if (call.written === '') return text
       pieces.push(keep(call.written))
+      whole.push(call.written)
       grown.add(call.index)
       // What a custom tool gets is known only when its function's arguments are complete.
       if (isWrapped) return text
@@ -84,7 +96,8 @@ export function callEvents(context: ItemContext): CallEvents {
       for (const index of grown) {
         const call = open.get(index) as Open
         const isPlainText = call.isCustom && !call.isWrapped
-        if (!isPlainText && isWhole(call.pieces.join(''))) text += end(index, call, 'completed')
+        if (isPlainText || !call.whole.takeReached()) continue
+        if (isRecord(parseWritten(call.pieces.join('')))) text += end(index, call, 'completed')
       }
       grown.clear()
       return text
@@ -94,13 +107,5 @@ export function callEvents(context: ItemContext): CallEvents {
       for (const [index, call] of open) text += end(index, call, status)
       return text
     },
-  }
-}
-
-function isWhole(written: string): boolean {
-  try {
-    return isRecord(JSON.parse(written))
-  } catch {
-    return false
   }
 }

@@ -1,6 +1,7 @@
 // The caller's tools as functions of a chat: the functions of a namespace get names of their own, and a custom tool becomes a
 // function with one text. Calls in the answer are mapped back.
 import { createHash } from 'node:crypto'
+import { parseWritten } from '../../lib/written-json.ts'
 
 export type ToolName = {
   readonly type: 'function' | 'custom'
@@ -79,11 +80,7 @@ export function customArguments(input: string): string {
 
 // A model that does not follow the schema has written the text itself.
 export function customInput(written: string): string {
-  try {
-    const parsed: unknown = JSON.parse(written)
-    const input = (parsed as { readonly [CUSTOM_ARGUMENT]?: unknown } | null)?.[CUSTOM_ARGUMENT]
-    return typeof input === 'string' ? input : written
-  } catch {
-    return written
-  }
+  const parsed = parseWritten(written) as { readonly [CUSTOM_ARGUMENT]?: unknown } | null | undefined
+  const input = parsed?.[CUSTOM_ARGUMENT]
+  return typeof input === 'string' ? input : written
 }

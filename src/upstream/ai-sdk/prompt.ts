@@ -132,11 +132,11 @@ function textOf(part: Part): string {
   return String(part.text ?? part.refusal ?? '')
 }
 
-// The arguments of a call, written by a model, are usually JSON. They stay text where parsing would delay other requests: nested
-// too deeply, or with more members than this prompt has left.
+// The arguments of a call, written by a model, are usually JSON. Where parsing would delay other requests, since they are nested too
+// deeply or have more members than this prompt has left, they are the text of one argument: the packages would parse text alone.
 function parsedOr(text: string, left: { members: number }): unknown {
   const members = countMembers(text, { depthMax: ARGUMENT_DEPTH_MAX, membersMax: left.members })
-  if (typeof members !== 'number') return text
+  if (typeof members !== 'number') return { input: text }
   left.members -= members + 1
   try {
     return JSON.parse(text === '' ? '{}' : text)
