@@ -55,6 +55,7 @@ function reportPaths(middle: string): readonly string[] {
     `from=${ago(41)}&step=hour`,
     `from=${ago(30)}`,
     `from=${ago(90)}`,
+    `from=${ago(365)}`,
     `from=${ago(60.3)}&to=${ago(20.7)}&step=hour`,
   ]
   const filters = [
@@ -99,6 +100,9 @@ function reportPaths(middle: string): readonly string[] {
       filters.map(filter => `${SUMMARY}?group_by=${group}&${filter}`),
     ),
     ...[...filters, ...rare].flatMap(filter => [`${USAGE}?${filter}`, `${USAGE}?limit=1000&${filter}`]),
+    `${USAGE}?sort=cost&from=${ago(7)}`,
+    `${USAGE}?sort=cost&from=${ago(30)}&key_id=key_seed0001`,
+    `${SUMMARY}?group_by=day&error_code=insufficient_credits&from=${ago(7)}`,
     ...['', 'outcome=recovered', 'model=nobody/1'].map(filter => `${USAGE}?format=csv&${filter}`),
   ]
 }
