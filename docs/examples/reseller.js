@@ -15,7 +15,6 @@ const {
 } = process.env
 
 const TOLERANCE_SECONDS = 300
-const CLOCKS_DIFFER_SECONDS = 3600
 const BODY_BYTES_MAX = 1024 * 1024
 
 if (TOKEN === '' || SECRET === '') throw new Error('set TURNPIKE_OPERATOR_TOKEN and STRIPE_WEBHOOK_SECRET')
@@ -63,32 +62,13 @@ async function topUp(request) {
   const account = payment.client_reference_id
   const cents = payment.amount_total - (payment.total_details?.amount_tax ?? 0)
   if (typeof account !== 'string' || payment.currency !== 'usd') throw failure(422, `unexpected payment ${payment.id}`)
-  const amount = dollars(cents)
-  const path = `/accounts/${encodeURIComponent(account)}`
-  return inTurn(async () => {
-    if (await isPaidByOther(event, path)) return { status: 200, text: 'ignored' }
-    // An event that Stripe sends again has the same ID, and so the same key: the credits are added once.
-    const headers = { 'idempotency-key': `stripe-${event.id}` }
-    await turnpike(`${path}/credits`, { amount, note: `Stripe ${payment.id} ${event.id}` }, headers)
-    return { status: 200, text: 'credited' }
-  })
-}
-
-// Whether the other event of this checkout was credited already: its ID is another one, and the note names the checkout.
-async function isPaidByOther({ id, data }, path) {
-  const { id: session, created } = data.object
-  const from = new Date((created - CLOCKS_DIFFER_SECONDS) * 1000).toISOString()
-  const { data: entries } = await turnpike(`${path}/ledger?kind=topup&limit=1000&from=${from}`)
-  return entries.some(({ note }) => note?.startsWith(`Stripe ${session} `) && !note.endsWith(` ${id}`))
-}
-
-let last = Promise.resolve()
-
-// One after the other, so that two events of a checkout at the same time find each other's entry.
-function inTurn(work) {
-  const done = last.then(work)
-  last = done.catch(() => undefined)
-  return done
+  // Both events of a checkout, and an event that Stripe sends again, have the same key: the credits are added once.
+  await turnpike(
+    `/accounts/${encodeURIComponent(account)}/credits`,
+    { amount: dollars(cents), note: `Stripe ${payment.id}` },
+    { 'idempotency-key': `stripe-${payment.id}` },
+  )
+  return { status: 200, text: 'credited' }
 }
 
 // Stripe's scheme: `Stripe-Signature: t=TIME,v1=SIGNATURE,…`, signed is `TIME.BODY` with the body as it was received. While a
@@ -112,10 +92,9 @@ function dollars(cents) {
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`
 }
 
-// GET without a body.
 async function turnpike(path, body, headers = {}) {
   const response = await fetch(`${GATEWAY}/admin/v1${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
+    method: 'POST',
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(10_000),
