@@ -81,25 +81,22 @@ function requireVersions({ models }: RepriceOrder): void {
   if (without !== -1) throw missing(`models.${without}.version`)
 }
 
+// Read page by page, also those that are named: there may be thousands.
 async function entriesOf({ models }: RepriceOrder, { catalog }: CatalogNeeds): Promise<readonly ModelEntry[]> {
-  if (models === undefined) {
-    const all: ModelEntry[] = []
-    for await (const entry of everyEntry(
-      page => catalog.models(page),
-      each => each.model.id,
-    ))
-      if (!entry.provisioned) all.push(entry)
-    return all
-  }
-  const named: ModelEntry[] = []
-  for (const { id, version } of new Map(models.map(each => [each.id, each])).values()) {
-    const entry = await catalog.model(id)
+  const all = new Map<string, ModelEntry>()
+  for await (const entry of everyEntry(
+    page => catalog.models(page),
+    each => each.model.id,
+  ))
+    all.set(entry.model.id, entry)
+  if (models === undefined) return [...all.values()].filter(({ provisioned }) => !provisioned)
+  return [...new Map(models.map(each => [each.id, each])).values()].map(({ id, version }) => {
+    const entry = all.get(id)
     if (entry === undefined) throw conflict(`The model ${id} no longer exists.`, 'models')
     // Another operator has changed it since the preview.
     if (version !== undefined && version !== entry.version) throw refusalOf({ id, refused: 'changed', which: id })
-    named.push(entry)
-  }
-  return named
+    return entry
+  })
 }
 
 type Change = { readonly said: RepricedModel; readonly save?: ModelSave }

@@ -191,6 +191,9 @@ function orNull(field: TSchema): TSchema {
 const deleted = (object: string) =>
   Type.Object({ object: Type.Literal(object), id: Type.String(), deleted: Type.Literal(true) })
 
+// As many as a catalog may have: all are saved by one request, or none.
+const REPRICED_MAX = 10_000
+
 export const CATALOG = {
   createProvider: endpoint('POST', '/providers', 'Add a provider', CREATE_NAMED, ProviderShape, {
     body: Type.Object({ ...ProviderSchema.properties, status }, strict),
@@ -277,7 +280,7 @@ export const CATALOG = {
                 },
                 strict,
               ),
-              { maxItems: 1000, description: 'All models that operators own, if absent.' },
+              { maxItems: REPRICED_MAX, description: 'All models that operators own, if absent.' },
             ),
           ),
           dry_run: Type.Optional(Type.Boolean()),

@@ -1,6 +1,7 @@
 // The prices of many models change by a percentage: a preview, all or none, exact rounding, and one event for each.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { BOUNDS } from '../../../src/config/limits.ts'
 import { openFixture } from '../../support/fixture.ts'
 import type { Loose } from '../../support/http-call.ts'
 import { standardConfig } from '../../support/standard-config.ts'
@@ -68,6 +69,14 @@ test('nothing is saved if one of them has changed since the preview', async () =
 
   assert.equal(status, 409)
   assert.deepEqual(await modelOf('own/a'), before)
+})
+
+test('as many models as a catalog may have are saved by one request', async () => {
+  const models = Array.from({ length: BOUNDS.modelsMax }, (_, i) => ({ id: `vendor/model-name-${i}`, version: 1 }))
+
+  const { status, error } = await reprice({ percent: '10', models })
+
+  assert.deepEqual([status, error.message], [409, 'The model vendor/model-name-0 no longer exists.'])
 })
 
 test('a repeated request does not change the prices twice: to save, versions are required', async () => {
