@@ -30,7 +30,7 @@ createServer(async (request, response) => {
     return { status: error.status ?? 500, text: error.message }
   })
   response.writeHead(status, headers).end(text)
-}).listen(Number(PORT))
+}).listen(Number(PORT), () => console.log(`listening on port ${PORT}`))
 
 async function answer(request) {
   if (request.method === 'POST' && request.url === '/stripe/webhook') return topUp(request)

@@ -48,12 +48,12 @@ export default function Keys(): ReactNode {
   return (
     <Page
       title="Keys"
-      about={`Secrets are shown only when they are created.${most === null ? '' : ` At most ${count(most)} active keys.`}`}
+      about={`Secrets are shown only when they are created. Amounts are in credits.${most === null ? '' : ` At most ${count(most)} active keys.`}`}
       actions={create}
     >
       <Select
         aria-label="Status"
-        w={150}
+        w={{ base: '100%', xs: 150 }}
         allowDeselect={false}
         data={[
           { value: 'active', label: 'Active' },

@@ -1,5 +1,5 @@
 // The start page of the portal: balance, budgets, what stops requests, and the last 30 days.
-import { Alert, Anchor, SimpleGrid, Text } from '@mantine/core'
+import { Alert, Anchor, List, SimpleGrid, Text } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -8,6 +8,7 @@ import { Credits } from '../../components/credits.tsx'
 import { DescriptionList } from '../../components/description-list.tsx'
 import { PendingPage } from '../../components/detail-page.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
+import { KeyLink } from '../../components/keys/key-link.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { useZone } from '../../components/zone.ts'
@@ -15,7 +16,7 @@ import { isZero } from '../../format/decimals.ts'
 import { startOfDay } from '../../format/time.ts'
 import { Loading } from '../../shell/resuming.tsx'
 import { Charts } from '../charts.tsx'
-import { type PortalAccount, useAccount, usePortalSummary } from '../data.ts'
+import { type PortalAccount, useAccount, usePortalKeys, usePortalSummary } from '../data.ts'
 import { grainOf } from '../series.ts'
 import { useMay, usePortalSession } from '../session.ts'
 
@@ -29,6 +30,7 @@ export default function Overview(): ReactNode {
   return (
     <Page title={account.name} about="Your balance and what you have used.">
       <Stopped of={account} />
+      <StoppedKeys />
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md">
         <Balance of={account} />
         <Panel title="Spending" about="In credits">
@@ -69,6 +71,40 @@ function Stopped({ of: { state } }: { readonly of: PortalAccount }): ReactNode {
       {words}
     </Alert>
   )
+}
+
+// A key is stopped by its own limits too, although the account has credits.
+function StoppedKeys(): ReactNode {
+  const { data } = usePortalKeys({ status: 'active' })
+  const stopped = data?.pages.flatMap(page => page.data).filter(({ state }) => state !== 'active') ?? []
+  if (stopped.length === 0) return null
+  return (
+    <Alert
+      color="orange"
+      icon={<IconAlertTriangle size={18} />}
+      title="Requests of these keys are rejected"
+      role="status"
+    >
+      <List size="sm" spacing={2} listStyleType="none">
+        {stopped.slice(0, SHOWN_MAX).map(key => (
+          <List.Item key={key.id}>
+            <KeyLink of={key} />: {KEY_STOPPED[key.state] ?? key.state}
+          </List.Item>
+        ))}
+      </List>
+      {stopped.length > SHOWN_MAX && (
+        <Anchor component={Link} href="/keys" size="sm">
+          All keys
+        </Anchor>
+      )}
+    </Alert>
+  )
+}
+
+const SHOWN_MAX = 5
+const KEY_STOPPED: Readonly<Record<string, string>> = {
+  budget_reached: 'a budget is used up',
+  limit_reached: 'a limit is used up',
 }
 
 const DAYS = 30

@@ -1,5 +1,5 @@
 // Usage of the account: a range, its sums and charts, and the requests in it.
-import { Button, Group, Select, SimpleGrid, Text } from '@mantine/core'
+import { Box, Button, Group, Select, SimpleGrid, Text } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
 import { type ReactNode, useMemo } from 'react'
 import { apiUrl, queryOf } from '../../api/call.ts'
@@ -86,17 +86,19 @@ function Filters({ params, range, onChange }: FiltersProps): ReactNode {
     <Group gap="xs">
       <Select
         aria-label="Range"
-        w={150}
+        w={{ base: '100%', xs: 150 }}
         allowDeselect={false}
         data={RANGES.map(({ id: value, label }) => ({ value, label }))}
         value={range}
         onChange={next => onChange({ range: next ?? '' })}
       />
-      <KeySelect value={params.get('key_id') ?? ''} onChange={id => onChange({ key_id: id })} />
+      <Box w={{ base: '100%', xs: 220 }}>
+        <KeySelect value={params.get('key_id') ?? ''} onChange={id => onChange({ key_id: id })} />
+      </Box>
       <Select
         aria-label="Outcome"
         placeholder="Any outcome"
-        w={190}
+        w={{ base: '100%', xs: 190 }}
         clearable
         data={Object.entries(OUTCOMES).map(([value, label]) => ({ value, label }))}
         value={params.get('outcome')}
