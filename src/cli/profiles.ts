@@ -1,6 +1,7 @@
 // Profiles: URLs and admin tokens of gateways, in a file that only its owner can read.
 import {
   closeSync,
+  constants,
   fchmodSync,
   fstatSync,
   mkdirSync,
@@ -88,13 +89,16 @@ export function writeProfiles({ current, entries }: Profiles, path: string = pro
 function readPrivate(path: string): string | undefined {
   let handle: number
   try {
-    handle = openSync(path, 'r')
+    // A pipe in its place must not block.
+    handle = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
   try {
-    const { mode, uid, size } = fstatSync(handle)
+    const stat = fstatSync(handle)
+    if (!stat.isFile()) throw new BadUsage(`${path} is not a file; delete it and run "turnpike login" again`)
+    const { mode, uid, size } = stat
     const isOthers = process.getuid !== undefined && uid !== process.getuid()
     if (isOthers) throw new BadUsage(`${path} belongs to another user, so it is not used`)
     if (process.platform !== 'win32' && (mode & OTHERS) !== 0)

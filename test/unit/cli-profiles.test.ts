@@ -1,6 +1,7 @@
 // Profiles of the command line: private files, written whole, and tokens that reach only the gateway they are for.
 import assert from 'node:assert/strict'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -35,6 +36,17 @@ for (const mode of [0o640, 0o604, 0o660]) {
     assert.throws(() => readProfiles(), /other users can read .*profiles\.json, so it is not used; run: chmod 600/)
   })
 }
+
+test('what is not a file is named, and a pipe does not block', { skip: process.platform === 'win32' }, () => {
+  using _place = openPlace({ current: 'prod', entries: { prod: PROD } })
+  const notAFile = /profiles\.json is not a file; delete it/
+  rmSync(profilesFile())
+  execFileSync('mkfifo', ['-m', '600', profilesFile()])
+  assert.throws(() => readProfiles(), notAFile)
+  rmSync(profilesFile())
+  mkdirSync(profilesFile(), { mode: 0o700 })
+  assert.throws(() => readProfiles(), notAFile)
+})
 
 test('a damaged file is named, without what is in it', () => {
   using _place = openPlace({ current: undefined, entries: {} })
