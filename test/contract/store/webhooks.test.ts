@@ -195,6 +195,24 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await store.webhooks.resend('wh_none', again.id, OPERATOR), undefined)
   })
 
+  test(`${engine}: what was delivered while its endpoint was disabled is not listed as canceled`, async () => {
+    await using store = await openRepositories(open)
+    const id = await add(store, { events: ['*'] })
+    await raise(store, low('a'), low('b'), low('c'))
+    await store.webhookQueue.fanOut(100)
+    await claim(store, 'n')
+    const [a, b] = await report(store, id, 'n', [])
+
+    await store.webhooks.update(id, { enabled: false }, OPERATOR)
+    await report(store, id, 'n', [{ id: a!.id }, { id: b!.id, error: 'timeout' }])
+
+    const { data } = (await store.webhooks.deliveries(id, { limit: 10 }))!
+    assert.deepEqual(
+      data.map(({ status, attempts }) => `${status} ${attempts}`),
+      ['canceled 0', 'canceled 0', 'delivered 1'],
+    )
+  })
+
   test(`${engine}: old events and deliveries go in bounded steps, and those of deleted endpoints too`, async () => {
     await using store = await openRepositories(open)
     const id = await add(store, { events: ['*'] })

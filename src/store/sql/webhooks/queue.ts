@@ -154,7 +154,8 @@ async function book(tx: Tx, report: DeliveryReport): Promise<readonly WaitingDel
   return next
 }
 
-// All of them by few statements, since there may be hundreds in a second.
+// All of them by few statements, since there may be hundreds in a second. What was canceled while it was sent is delivered, too:
+// nobody has to send it again.
 async function bookDelivered(tx: Tx, webhookId: string, delivered: readonly Attempt[]): Promise<void> {
   await inChunks(delivered, async chunk => {
     const row = (_: Attempt, i: number) =>
@@ -163,7 +164,7 @@ async function bookDelivered(tx: Tx, webhookId: string, delivered: readonly Atte
       `UPDATE webhook_delivery SET status = 'delivered', attempts = attempts + 1, response_status = v.column2, error = NULL,
          attempted_at = $1, duration_ms = v.column3, finished_at = $1
        FROM (VALUES ${chunk.map(row).join(', ')}) AS v
-       WHERE webhook_delivery.id = v.column1 AND webhook_id = $2 AND status = 'pending'`,
+       WHERE webhook_delivery.id = v.column1 AND webhook_id = $2 AND status IN ('pending', 'canceled')`,
       [
         tx.now(),
         webhookId,
