@@ -27,6 +27,8 @@ import {
   readName,
   readNote,
   readRange,
+  type SortedList,
+  sortedListOf,
   unknown,
   versionMismatch,
   wrong,
@@ -87,7 +89,7 @@ export type LedgerQuery = { readonly kind?: LedgerKind; readonly from?: string; 
 export type AccountMethods = {
   create(input: AccountInput, actor: Actor): Promise<AccountObject>
   get(id: string): Promise<AccountObject>
-  list(filter: AccountFilter): Promise<List<AccountObject>>
+  list(filter: AccountFilter): Promise<SortedList<AccountObject>>
   update(id: string, change: AccountChange, ifMatch: string | undefined, actor: Actor): Promise<AccountObject>
   addCredits(id: string, input: CreditsInput, idempotencyKey: string | undefined, actor: Actor): Promise<LedgerObject>
   // `last`: of the page before, which ends with it.
@@ -115,7 +117,7 @@ export function accountMethods(needs: AccountNeeds): AccountMethods {
     },
 
     async list(filter) {
-      return listOf(await accounts.list(filter), accountObject)
+      return sortedListOf(await accounts.list(filter), accountObject)
     },
 
     async update(id, change, ifMatch, actor) {

@@ -7,7 +7,7 @@ import { MODEL_NAME_MAX } from '../domain/usage.ts'
 import { parseIsoTime } from '../domain/wire-time.ts'
 import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
 import type { Fault } from '../lib/schema-fault.ts'
-import type { Paged } from '../store/contract/operator.ts'
+import type { Paged, SortedPage } from '../store/contract/operator.ts'
 
 export const NAME_MAX = 200
 export const NOTE_MAX = 1000
@@ -17,6 +17,13 @@ const PARAM_MAX = 256
 const TIME_MAX = Date.UTC(10_000, 0) - 1
 
 export type List<T> = { readonly object: 'list'; readonly data: readonly T[]; readonly has_more: boolean }
+
+// Sorted lists have the place where the next page begins.
+export type SortedList<T> = List<T> & { readonly next_after?: string | null }
+
+export function sortedListOf<T, U>(page: SortedPage<T>, write: (item: T) => U): SortedList<U> {
+  return { ...listOf(page, write), ...(page.next === undefined ? {} : { next_after: page.next }) }
+}
 
 export function listOf<T, U>(page: Paged<T>, write: (item: T) => U): List<U> {
   return { object: 'list', data: page.data.map(write), has_more: page.hasMore }

@@ -24,8 +24,6 @@ import type { Actor, KeyFilter, Keys, KeysOfTag, NewKey, NewSecret } from '../st
 import { type BudgetInput, readBudgetInputs } from './budgets.ts'
 import {
   conflict,
-  type List,
-  listOf,
   missing,
   noAccount,
   readCidrs,
@@ -35,6 +33,8 @@ import {
   readModels,
   readName,
   readTags,
+  type SortedList,
+  sortedListOf,
   unknown,
   versionMismatch,
 } from './input.ts'
@@ -43,7 +43,7 @@ export type KeyMethods = {
   create(input: KeyInput, actor: Actor): Promise<KeyWithSecret>
   createReplacing(others: KeysOfTag, input: ExpiringKeyInput, actor: Actor): Promise<KeyWithSecret>
   get(id: string): Promise<KeyObject>
-  list(filter: KeyFilter): Promise<List<KeyObject>>
+  list(filter: KeyFilter): Promise<SortedList<KeyObject>>
   update(id: string, change: KeyChange, ifMatch: string | undefined, actor: Actor): Promise<KeyObject>
   // With at most this many new secrets within a day.
   rotate(id: string, actor: Actor, perDayMax?: number): Promise<KeyWithSecret>
@@ -111,7 +111,7 @@ export function keyMethods(needs: KeyNeeds): KeyMethods {
     },
 
     async list(filter) {
-      return listOf(await keys.list(filter), write)
+      return sortedListOf(await keys.list(filter), write)
     },
 
     async update(id, change, ifMatch, actor) {

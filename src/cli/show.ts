@@ -46,7 +46,7 @@ export async function showList(client: Client, path: string, shape: ListShape, i
   if (input.json) printJson(answer)
   else showRows(rows, shape, input)
   if (answer.has_more === true && !input.json)
-    process.stderr.write(`More rows: --after ${rows.at(-1)?.[shape.id ?? 'id']}\n`)
+    process.stderr.write(`More rows: --after ${answer.next_after ?? rows.at(-1)?.[shape.id ?? 'id']}\n`)
   return 0
 }
 

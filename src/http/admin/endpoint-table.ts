@@ -69,6 +69,22 @@ export function paging(of: keyof typeof ID_FORMS | 'words') {
   const form = of === 'words' ? { maxLength: 256 } : { maxLength: 200, pattern: ID_FORMS[of] }
   return { limit: Type.Optional(Limit), after: Type.Optional(Type.String({ ...AFTER, ...form })) }
 }
+// Of a sorted list also the place where a page ended: the last id with what it was sorted by.
+export function sortedPaging(of: 'key' | 'account') {
+  const form = { maxLength: 1200, pattern: `${ID_FORMS[of].slice(0, -1)}(~[0-9A-Za-z_-]*)?$` }
+  const description = 'The last id of the previous page, or its `next_after`.'
+  return { ...paging(of), after: Type.Optional(Type.String({ ...AFTER, ...form, description })) }
+}
+export const sortedListOf = <T extends TSchema>(item: T) =>
+  Type.Object({
+    ...listOf(item).properties,
+    next_after: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description:
+          'With `sort`: `after` of the next page, null if there is none. It begins where this page ended, even if the last entry has moved since.',
+      }),
+    ),
+  })
 export const listOf = <T extends TSchema>(item: T) =>
   Type.Object({ object: Type.Literal('list'), data: Type.Array(item), has_more: Type.Boolean() })
 export const READ = [200, 400, 401, 404, 429, 503] as const

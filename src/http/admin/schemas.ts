@@ -24,7 +24,20 @@ import {
 } from '../../store/contract/operator.ts'
 import { ACCESS } from './access-schemas.ts'
 import { CATALOG } from './catalog-schemas.ts'
-import { CHANGE, CREATE, type Endpoint, endpoint, Id, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
+import {
+  CHANGE,
+  CREATE,
+  type Endpoint,
+  endpoint,
+  Id,
+  ifMatch,
+  listOf,
+  paging,
+  READ,
+  sortedListOf,
+  sortedPaging,
+  strict,
+} from './endpoint-table.ts'
 import { PORTAL_SESSIONS } from './portal-session-schemas.ts'
 import {
   AccountShape,
@@ -155,7 +168,7 @@ export const ADMIN = {
     KeyWithSecretShape,
     { body: Type.Object({ account_id: Type.Optional(Id) }, strict) },
   ),
-  listKeys: endpoint('GET', '/keys', 'List keys, newest first or sorted', READ, listOf(KeyShape), {
+  listKeys: endpoint('GET', '/keys', 'List keys, newest first or sorted', READ, sortedListOf(KeyShape), {
     query: Type.Object(
       {
         status: Type.Optional(Status),
@@ -166,7 +179,7 @@ export const ADMIN = {
         ),
         q: Search,
         ...sortedBy(KEY_SORTS, 'Names ascend unless `order` says otherwise, the others descend.'),
-        ...paging('key'),
+        ...sortedPaging('key'),
       },
       strict,
     ),
@@ -191,28 +204,35 @@ export const ADMIN = {
   createAccount: endpoint('POST', '/accounts', 'Create an account', CREATE, AccountShape, {
     body: Type.Object({ name: Name, ...accountSettings }, strict),
   }),
-  listAccounts: endpoint('GET', '/accounts', 'List accounts, newest first or sorted', READ, listOf(AccountShape), {
-    query: Type.Object(
-      {
-        status: Type.Optional(AccountStatusName),
-        name: ExactName,
-        external_id: Type.Optional(
-          Type.String({
-            minLength: 1,
-            maxLength: EXTERNAL_ID_MAX,
-            description: 'Only accounts with exactly this external id.',
-          }),
-        ),
-        q: Search,
-        ...sortedBy(
-          ACCOUNT_SORTS,
-          '`available` is less what is owed. Names ascend unless `order` says otherwise, the others descend.',
-        ),
-        ...paging('account'),
-      },
-      strict,
-    ),
-  }),
+  listAccounts: endpoint(
+    'GET',
+    '/accounts',
+    'List accounts, newest first or sorted',
+    READ,
+    sortedListOf(AccountShape),
+    {
+      query: Type.Object(
+        {
+          status: Type.Optional(AccountStatusName),
+          name: ExactName,
+          external_id: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: EXTERNAL_ID_MAX,
+              description: 'Only accounts with exactly this external id.',
+            }),
+          ),
+          q: Search,
+          ...sortedBy(
+            ACCOUNT_SORTS,
+            '`available` is less what is owed. Names ascend unless `order` says otherwise, the others descend.',
+          ),
+          ...sortedPaging('account'),
+        },
+        strict,
+      ),
+    },
+  ),
   getAccount: endpoint('GET', '/accounts/{id}', 'Read an account', READ, AccountShape, {}),
   updateAccount: endpoint('PATCH', '/accounts/{id}', 'Update, suspend or reactivate an account', CHANGE, AccountShape, {
     ...ifMatch,

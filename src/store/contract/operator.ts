@@ -24,6 +24,9 @@ export type Page = { readonly limit: number; readonly after?: string | undefined
 export const PAGE_DEFAULT = 50
 export const PAGE_MAX = 1000
 export type Paged<T> = { readonly data: readonly T[]; readonly hasMore: boolean }
+// In another order than by time: `next` is the `after` of the next page, null if there is none. It contains the value that the page
+// ended with, since the last row may have another one, and another place, by then.
+export type SortedPage<T> = Paged<T> & { readonly next?: string | null }
 
 // Changes return `undefined` for an unknown id, or a code for the rule that they would break.
 export type Keys = {
@@ -38,7 +41,7 @@ export type Keys = {
     actor: Actor,
   ): Promise<{ readonly key: KeyWithSecrets; readonly revoked: readonly string[] } | 'no_account'>
   get(id: string): Promise<KeyWithSecrets | undefined>
-  list(filter: KeyFilter): Promise<Paged<KeyWithSecrets>>
+  list(filter: KeyFilter): Promise<SortedPage<KeyWithSecrets>>
   // With an outdated version: `changed`.
   update(
     id: string,
@@ -98,7 +101,7 @@ export type AccountSort = (typeof ACCOUNT_SORTS)[number]
 export type Accounts = {
   create(input: AccountChange & { readonly id: string; readonly name: string }, actor: Actor): Promise<Account>
   get(id: string): Promise<Account | undefined>
-  list(filter: AccountFilter): Promise<Paged<Account>>
+  list(filter: AccountFilter): Promise<SortedPage<Account>>
   update(
     id: string,
     patch: AccountChange & { readonly status?: AccountStatus | undefined },

@@ -12,16 +12,16 @@ import { appendEvent } from './events.ts'
 import { ENTRY, listLedger, readEntry } from './ledger.ts'
 import { emit } from './outbox.ts'
 import { endPortalSessions } from './portal.ts'
-import { type Search, searchNewest, searchSorted } from './search.ts'
+import { type Search, type SortedBy, searchNewest, searchSorted } from './search.ts'
 import { big, bigOrNull, int, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
 
 const ACCOUNT =
   'id, name, status, version, available, held, spent, owed, month, month_base, budgets, low_balance, contact_email, external_id, portal_key_limits, created_at'
 
-const SORTED_BY: Readonly<Record<AccountSort, string>> = {
-  name: 'lower(name)',
-  available: '(available - owed)',
-  spent: 'spent',
+const SORTED_BY: Readonly<Record<AccountSort, SortedBy>> = {
+  name: { by: 'lower(name)', type: 'text' },
+  available: { by: '(available - owed)', type: 'number' },
+  spent: { by: 'spent', type: 'number' },
 }
 
 export function sqlAccounts(sql: Sql): Accounts {
@@ -73,11 +73,14 @@ export function sqlAccounts(sql: Sql): Accounts {
           )
         },
       }
-      const rows =
-        sorting === undefined
-          ? await searchNewest(search, limit + 1, sql)
-          : await searchSorted(search, { ...sorting, by: SORTED_BY[sorting.by] }, limit + 1, sql)
-      return { data: await readAccounts(sql, rows.slice(0, limit)), hasMore: rows.length > limit }
+      if (sorting === undefined) {
+        const rows = await searchNewest(search, limit + 1, sql)
+        return { data: await readAccounts(sql, rows.slice(0, limit)), hasMore: rows.length > limit }
+      }
+      const { rows, placeAfter } = await searchSorted(search, { ...sorting, ...SORTED_BY[sorting.by] }, limit + 1, sql)
+      const hasMore = rows.length > limit
+      const next = hasMore ? placeAfter(rows[limit - 1]) : null
+      return { data: await readAccounts(sql, rows.slice(0, limit)), hasMore, next }
     },
 
     update: (id, patch, actor, basedOn) => sql.transaction(tx => update(tx, id, patch, actor, basedOn)),

@@ -11,10 +11,10 @@ import {
 } from '../../domain/key.ts'
 import type { Tags } from '../../domain/tags.ts'
 import { parseBudgets } from '../billing/budgets.ts'
-import type { KeyFilter, KeySort, Paged } from '../contract/operator.ts'
+import type { KeyFilter, KeySort, SortedPage } from '../contract/operator.ts'
 import { monthSpending, readStates } from './budgets.ts'
 import { type Conditions, containing } from './conditions.ts'
-import { type Search, searchNewest, searchSorted } from './search.ts'
+import { type Search, type SortedBy, searchNewest, searchSorted } from './search.ts'
 import { big, bigOrNull, int, intOrNull, numbered, type Row, type Sql, type Tx, text } from './sql.ts'
 
 const KEY_COLUMNS = `k.id, k.account_id, k.name, k.version, k.scopes, k.ip_allowlist, k.rpm_limit, k.daily_limit, k.credit_limit,
@@ -35,14 +35,14 @@ export async function readKeyById(tx: Tx, id: string): Promise<KeyWithSecrets | 
 const PAGE_CHARS_MAX = 500_000
 const LISTS_LENGTH = 'length(k.ip_allowlist) + length(k.allowed_models) + length(k.tags) + length(k.budgets)'
 
-const SORTED_BY: Readonly<Record<KeySort, string>> = {
-  name: 'lower(k.name)',
-  last_used: 'COALESCE((SELECT MAX(s.last_used_at) FROM secret s WHERE s.key_id = k.id), 0)',
-  spent: 'b.spent',
+const SORTED_BY: Readonly<Record<KeySort, SortedBy>> = {
+  name: { by: 'lower(k.name)', type: 'text' },
+  last_used: { by: 'COALESCE((SELECT MAX(s.last_used_at) FROM secret s WHERE s.key_id = k.id), 0)', type: 'number' },
+  spent: { by: 'b.spent', type: 'number' },
 }
 
 // A page of keys with long lists is shorter than its limit.
-export async function listKeys(tx: Tx, filter: KeyFilter): Promise<Paged<KeyWithSecrets>> {
+export async function listKeys(tx: Tx, filter: KeyFilter): Promise<SortedPage<KeyWithSecrets>> {
   const { sorting, limit } = filter
   const search: Search = {
     columns: `k.id, ${LISTS_LENGTH} AS chars`,
@@ -53,10 +53,8 @@ export async function listKeys(tx: Tx, filter: KeyFilter): Promise<Paged<KeyWith
     indexed: asked => addIndexed(asked, filter),
     compared: asked => compare(asked, filter, tx.now()),
   }
-  const found =
-    sorting === undefined
-      ? await searchNewest(search, limit + 1, tx)
-      : await searchSorted(search, { ...sorting, by: SORTED_BY[sorting.by] }, limit + 1, tx)
+  const sorted = sorting && (await searchSorted(search, { ...sorting, ...SORTED_BY[sorting.by] }, limit + 1, tx))
+  const found = sorted?.rows ?? (await searchNewest(search, limit + 1, tx))
   let chars = 0
   const fits = (row: Row, index: number) => {
     chars += int(row.chars)
@@ -72,7 +70,9 @@ export async function listKeys(tx: Tx, filter: KeyFilter): Promise<Paged<KeyWith
       : await tx.all(`SELECT ${REPORTED_COLUMNS} FROM api_key k WHERE k.id IN (${numbered(ids)})`, ids)
   const place = new Map(ids.map((id, index) => [id, index]))
   const inOrder = rows.toSorted((a, b) => (place.get(text(a.id)) ?? 0) - (place.get(text(b.id)) ?? 0))
-  return { data: await withSecrets(tx, inOrder), hasMore: found.length > ids.length }
+  const hasMore = found.length > ids.length
+  const next = sorted && { next: hasMore ? sorted.placeAfter(found[ids.length - 1]) : null }
+  return { data: await withSecrets(tx, inOrder), hasMore, ...next }
 }
 
 function addIndexed(asked: Conditions, { accountId, name, last4 }: KeyFilter): void {

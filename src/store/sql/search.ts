@@ -23,7 +23,8 @@ export type Search = {
 export async function searchNewest(search: Search, wanted: number, tx: Pick<Tx, 'all'>): Promise<readonly Row[]> {
   const { columns, table, id } = search
   const found: Row[] = []
-  for (let before = search.after; ; ) {
+  // By time the id alone is the place.
+  for (let before = search.after?.split('~')[0]; ; ) {
     const end = await endOfStep(search, before, tx)
     const asked = conditions()
     search.indexed(asked)
@@ -50,23 +51,45 @@ async function endOfStep(search: Search, before: string | undefined, tx: Pick<Tx
   return row === undefined ? undefined : text(row.id)
 }
 
-// In the order of an expression that is never null, then of the id. At most `wanted` rows.
+// An expression that is never null.
+export type SortedBy = { readonly by: string; readonly type: 'text' | 'number' }
+type Sorted = { readonly rows: readonly Row[]; placeAfter(row: Row | undefined): string | null }
+
+// In the order of the expression, then of the id. At most `wanted` rows. `placeAfter` is the `after` of a page that begins after
+// a row: its id with its value, so that the next page begins there even if the row has another value by then.
 export async function searchSorted(
   search: Search,
-  { by, isDescending }: { readonly by: string } & Pick<Sorting<string>, 'isDescending'>,
+  { by, type, isDescending }: SortedBy & Pick<Sorting<string>, 'isDescending'>,
   wanted: number,
   tx: Pick<Tx, 'all' | 'get'>,
-): Promise<readonly Row[]> {
+): Promise<Sorted> {
   const { columns, table, id, after } = search
+  const placeAfter = (row: Row | undefined) =>
+    row === undefined ? null : `${text(row.id)}~${Buffer.from(text(row.sorted_by)).toString('base64url')}`
   const asked = conditions()
   search.indexed(asked)
   search.compared(asked)
   if (after !== undefined) {
-    const last = await tx.get(`SELECT ${by} AS sorted_by FROM ${table} WHERE ${id} = $1`, [after])
-    if (last === undefined) return []
-    asked.add(`(${by}, ${id}) ${isDescending ? '<' : '>'} (?, ?)`, last.sorted_by as Param, after)
+    const [lastId = '', place] = after.split('~')
+    const last = place === undefined ? await currentValue(lastId) : readPlace(place, type)
+    if (last === undefined) return { rows: [], placeAfter }
+    asked.add(`(${by}, ${id}) ${isDescending ? '<' : '>'} (?, ?)`, last, lastId)
   }
   const direction = isDescending ? 'DESC' : 'ASC'
   const order = `ORDER BY ${by} ${direction}, ${id} ${direction}`
-  return tx.all(`SELECT ${columns} FROM ${table} ${asked.where()} ${order} LIMIT ${asked.param(wanted)}`, asked.params)
+  const statement = `SELECT ${columns}, ${by} AS sorted_by FROM ${table} ${asked.where()} ${order} LIMIT ${asked.param(wanted)}`
+  return { rows: await tx.all(statement, asked.params), placeAfter }
+
+  // Of a row that is named by its id alone: the one that it has now.
+  async function currentValue(lastId: string): Promise<Param | undefined> {
+    return (await tx.get(`SELECT ${by} AS sorted_by FROM ${table} WHERE ${id} = $1`, [lastId]))?.sorted_by
+  }
+}
+
+// A caller may have changed it.
+function readPlace(place: string, type: SortedBy['type']): Param | undefined {
+  const value = Buffer.from(place, 'base64url').toString()
+  if (type === 'text') return value.isWellFormed() && !value.includes('\0') ? value : undefined
+  const number = /^-?\d{1,19}$/.test(value) ? BigInt(value) : undefined
+  return number === undefined || BigInt.asIntN(64, number) !== number ? undefined : number
 }

@@ -19,7 +19,7 @@ const KEYS = { z: [null, 2], Y: [50, 4], x: [10, 1], w: [50, 3], v: [90, 0] } as
 for (const { engine, open } of ENGINES) {
   test(`${engine}: accounts and keys are sorted, page by page`, async t => {
     await using repositories = await openRepositories(open)
-    const { accounts, keys } = repositories
+    const { accounts, keys, sql } = repositories
     await furnish(repositories)
     const accountsBy = (by: AccountSort, isDescending: boolean) =>
       namesOf(after => accounts.list({ limit: 2, after, q: 'listed', sorting: { by, isDescending } }))
@@ -50,6 +50,41 @@ for (const { engine, open } of ENGINES) {
       assert.deepEqual([await keysBy('spent', false), await keysBy('spent', true)], ['vxzwY', 'Ywzxv'])
     })
 
+    await t.test(
+      'a row that moves between two pages changes neither where the next one begins nor its order',
+      async () => {
+        const page = { limit: 2, sorting: { by: 'last_used', isDescending: true } } as const
+        const { data, next } = await keys.list(page)
+        await sql.run('UPDATE secret SET last_used_at = 100 WHERE key_id = $1', [data[1]?.id ?? ''])
+        const listed = { limit: 4, q: 'listed', sorting: { by: 'available', isDescending: true } } as const
+        const first = await accounts.list(listed)
+        await sql.run('UPDATE account SET available = 500 WHERE id = $1', [first.data[3]?.id ?? ''])
+
+        assert.equal(namesIn(await keys.list({ ...page, after: next ?? '' })), 'Yx')
+        assert.equal(namesIn(await accounts.list({ ...listed, after: first.next ?? '' })), 'D')
+      },
+    )
+
+    await t.test(
+      'a place is of one order: in another, or changed, it has nothing or the rest of the list',
+      async () => {
+        const sorted = <By>(by: By) => ({ limit: 9, sorting: { by, isDescending: false } })
+        const { next } = await keys.list({ ...sorted('name' as const), limit: 1 })
+        const huge = Buffer.from('9'.repeat(19)).toString('base64url')
+
+        assert.deepEqual((await keys.list({ ...sorted('spent' as const), after: next ?? '' })).data, [])
+        for (const place of ['', '!', huge])
+          assert.deepEqual((await keys.list({ ...sorted('spent' as const), after: `key_0~${place}` })).data, [])
+        assert.equal((await keys.list({ ...sorted('name' as const), after: 'key_0~' })).data.length, 5)
+        assert.equal(namesIn(await keys.list({ limit: 9, after: 'key_2~abc' })), 'Yz')
+      },
+    )
+
+    await t.test('the last page has no next one, and lists by time have no place', async () => {
+      assert.equal((await keys.list({ limit: 5, sorting: { by: 'spent', isDescending: true } })).next, null)
+      assert.equal('next' in (await keys.list({ limit: 2 })), false)
+    })
+
     await t.test('after what does not exist there is nothing', async () => {
       const sorted = <By>(by: By) => ({ limit: 2, sorting: { by, isDescending: true } })
       for (const by of ACCOUNT_SORTS)
@@ -75,14 +110,22 @@ async function furnish({ accounts, keys, sql }: Repositories): Promise<void> {
   }
 }
 
-type Listed = { readonly data: readonly { readonly id: string; readonly name: string }[]; readonly hasMore: boolean }
+function namesIn({ data }: Pick<Listed, 'data'>): string {
+  return data.map(({ name }) => name).join('')
+}
+
+type Listed = {
+  readonly data: readonly { readonly id: string; readonly name: string }[]
+  readonly hasMore: boolean
+  readonly next?: string | null
+}
 
 async function namesOf(read: (after: string | undefined) => Promise<Listed>): Promise<string> {
   let names = ''
   for (let after: string | undefined, more = true; more; ) {
     const page = await read(after)
-    names += page.data.map(({ name }) => name).join('')
-    after = page.data.at(-1)?.id
+    names += namesIn(page)
+    after = page.next ?? page.data.at(-1)?.id
     more = page.hasMore
   }
   return names

@@ -5,7 +5,12 @@ import { withBounds } from '../../support/bounds.ts'
 import { startGateway } from '../../support/gateway.ts'
 import type { Loose } from '../../support/http-call.ts'
 
-type List = { readonly data: readonly Loose[]; readonly has_more: boolean; readonly error?: Loose }
+type List = {
+  readonly data: readonly Loose[]
+  readonly has_more: boolean
+  readonly next_after?: string | null
+  readonly error?: Loose
+}
 
 const gateway = await startGateway(withBounds({ reportRowsMax: 6 }))
 test.after(() => gateway[Symbol.asyncDispose]())
@@ -84,6 +89,20 @@ test('accounts and keys are sorted, in either direction', async () => {
   assert.deepEqual((await names('/accounts?sort=available&order=asc')).slice(-2), ['alpha', 'Mid'])
   assert.equal((await names('/keys?sort=spent'))[0], 'busy')
   assert.deepEqual((await names('/keys?sort=name&order=desc')).slice(-1), ['busy'])
+})
+
+test('the next page of a sorted list begins where the last one ended', async () => {
+  const first = await list('/keys?sort=spent&limit=1')
+  const second = await list(`/keys?sort=spent&limit=100&after=${first.next_after}`)
+
+  assert.match(String(first.next_after), /^key_[0-9a-z]+~/)
+  assert.deepEqual(
+    [...first.data, ...second.data].map(({ id }) => String(id)),
+    (await list('/keys?sort=spent')).data.map(({ id }) => String(id)),
+  )
+  assert.equal(second.next_after, null)
+  assert.equal('next_after' in (await list('/keys?limit=1')), false)
+  assert.equal((await list('/keys?sort=spent&after=key_1~a.b')).status, 400)
 })
 
 test('what cannot be sorted is a 400 that names the parameter', async () => {

@@ -7,7 +7,7 @@ import type {
   CreditsInput,
   LedgerObject,
 } from '../../../src/admin/accounts.ts'
-import type { List } from '../../../src/admin/input.ts'
+import type { List, SortedList } from '../../../src/admin/input.ts'
 import { apiUrl, call, ifMatch, queryOf } from './call.ts'
 import { LIVE_MS, SLOW_MS, type SortQuery } from './queries.ts'
 
@@ -20,11 +20,11 @@ export function useAccounts(q: string, sorting: SortQuery = {}) {
   return useInfiniteQuery({
     queryKey: ['accounts', 'list', q, sorting],
     queryFn: ({ pageParam, signal }) =>
-      call<List<AccountObject>>('GET', `/accounts${queryOf({ q, ...sorting, limit: PAGE, after: pageParam })}`, {
+      call<SortedList<AccountObject>>('GET', `/accounts${queryOf({ q, ...sorting, limit: PAGE, after: pageParam })}`, {
         signal,
       }),
     initialPageParam: '',
-    getNextPageParam: page => (page.has_more ? page.data.at(-1)?.id : undefined),
+    getNextPageParam: page => (page.has_more ? (page.next_after ?? page.data.at(-1)?.id) : undefined),
     placeholderData: before => before,
     refetchInterval: SLOW_MS,
   })

@@ -1,6 +1,6 @@
 // Queries and mutations for keys.
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { List } from '../../../src/admin/input.ts'
+import type { List, SortedList } from '../../../src/admin/input.ts'
 import type { KeyChange, KeyInput, KeyObject, KeyWithSecret } from '../../../src/admin/keys.ts'
 import { call, ifMatch, queryOf } from './call.ts'
 import { LIVE_MS, SLOW_MS, type SortQuery } from './queries.ts'
@@ -16,11 +16,11 @@ export function useKeys(filter: KeyFilter, sorting: SortQuery = {}) {
   return useInfiniteQuery({
     queryKey: ['keys', 'list', filter, sorting],
     queryFn: ({ pageParam, signal }) =>
-      call<List<KeyObject>>('GET', `/keys${queryOf({ ...filter, ...sorting, limit: PAGE, after: pageParam })}`, {
+      call<SortedList<KeyObject>>('GET', `/keys${queryOf({ ...filter, ...sorting, limit: PAGE, after: pageParam })}`, {
         signal,
       }),
     initialPageParam: '',
-    getNextPageParam: page => (page.has_more ? page.data.at(-1)?.id : undefined),
+    getNextPageParam: page => (page.has_more ? (page.next_after ?? page.data.at(-1)?.id) : undefined),
     placeholderData: before => before,
     refetchInterval: SLOW_MS,
   })
