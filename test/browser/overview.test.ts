@@ -5,6 +5,19 @@ import type { Page } from 'playwright-core'
 import { hasBrowser, openBrowser, visit } from '../support/browser.ts'
 import { startGateway } from '../support/gateway.ts'
 
+test('without requests nothing is compared with the period before', { skip: !hasBrowser() }, async () => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const { page, signIn } = await visit(browser, gateway.url)
+  await signIn(gateway.adminToken)
+  await page.getByText('No requests in this range').first().waitFor()
+
+  const totals = await page.getByRole('region', { name: 'Totals' }).innerText()
+
+  assert.match(totals, /Requests\s+0/)
+  assert.doesNotMatch(totals, /±|0 of 0/)
+})
+
 test('charts have honest axes in the chosen time zone', { skip: !hasBrowser() }, async t => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()

@@ -78,7 +78,7 @@ export function SearchPalette({ onClose }: { readonly onClose: () => void }): Re
         variant="unstyled"
         className={classes.field ?? ''}
         leftSection={<IconSearch size={18} />}
-        placeholder="Search customers, keys, models, requests, pages"
+        placeholder="Search accounts, keys, models, requests, pages"
         aria-label="Search"
         role="combobox"
         aria-expanded

@@ -9,7 +9,7 @@ const IS_MAC = /Mac|iPhone|iPad/.test(navigator.userAgent)
 const MODIFIER = IS_MAC ? '⌘' : 'Ctrl'
 
 const SHORTCUTS: readonly (readonly [keys: readonly string[], what: string])[] = [
-  [[MODIFIER, 'K'], 'Search customers, keys, models, requests and pages'],
+  [[MODIFIER, 'K'], 'Search accounts, keys, models, requests and pages'],
   [['/'], 'Search'],
   [['?'], 'Show this list'],
   [['Esc'], 'Close a dialog'],

@@ -25,8 +25,8 @@ export function Costs({ form, of: model, index }: Props): ReactNode {
   const cost = (name: string, label: string) => (
     <TextInput
       size="xs"
-      aria-label={`Cost, ${label}`}
-      placeholder={`${label} cost`}
+      label={`Cost, ${label}`}
+      placeholder="unknown"
       inputMode="decimal"
       w={150}
       disabled={isFixed}
@@ -42,7 +42,7 @@ export function Costs({ form, of: model, index }: Props): ReactNode {
           <Button
             size="compact-xs"
             variant="subtle"
-            mt={4}
+            mt={26}
             leftSection={<IconPlus size={12} />}
             onClick={() =>
               form.insertListItem(`${path}.costTiers`, { above_prompt_tokens: '', prompt: '', completion: '' })
@@ -57,8 +57,8 @@ export function Costs({ form, of: model, index }: Props): ReactNode {
         <Group key={at} gap="xs" align="flex-start" pl="md">
           <NumberInput
             size="xs"
+            label="Prompt tokens above"
             aria-label="Cost tier, prompt tokens above"
-            placeholder="prompt tokens above"
             w={150}
             min={1}
             allowDecimal={false}
@@ -71,6 +71,7 @@ export function Costs({ form, of: model, index }: Props): ReactNode {
           <ActionIcon
             variant="subtle"
             color="gray"
+            mt={24}
             aria-label="Remove cost tier"
             disabled={isFixed}
             onClick={() => form.removeListItem(`${path}.costTiers`, at)}

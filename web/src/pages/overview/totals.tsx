@@ -4,7 +4,6 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Overview } from '../../api/overview.ts'
 import { Credits } from '../../components/credits.tsx'
-import { chartHeight } from '../../format/decimals.ts'
 import { change, count, duration, share } from '../../format/numbers.ts'
 
 export function Totals({ of, usage }: { readonly of: Overview; readonly usage: string }): ReactNode {
@@ -16,7 +15,7 @@ export function Totals({ of, usage }: { readonly of: Overview; readonly usage: s
         name="Revenue (credits)"
         href={usage}
         value={<Credits value={totals.cost} />}
-        change={change(chartHeight(totals.cost), chartHeight(previous.cost))}
+        change={changeOf(totals.cost, previous.cost)}
       />
       <Tile
         name="Cost (credits)"
@@ -36,33 +35,33 @@ export function Totals({ of, usage }: { readonly of: Overview; readonly usage: s
         name="Requests"
         href={usage}
         value={count(totals.requests)}
-        change={change(totals.requests, previous.requests)}
+        change={changeOf(totals.requests, previous.requests)}
       />
       <Tile
         name="Error rate"
         href={usage}
         value={share(totals.errors, totals.requests)}
         change={points(rate(totals), rate(previous))}
-        note={`${count(totals.errors)} of ${count(totals.requests)} requests`}
+        note={totals.requests === 0 ? '' : `${count(totals.errors)} of ${count(totals.requests)} requests`}
       />
       <Tile
         name="Tokens"
         href={usage}
         value={count(totals.prompt_tokens + totals.completion_tokens)}
-        change={change(tokens(totals), tokens(previous))}
+        change={changeOf(tokens(totals), tokens(previous))}
         note={`${count(totals.prompt_tokens)} in, ${count(totals.completion_tokens)} out`}
       />
       <Tile
         name="Latency p50"
         href={usage}
         value={duration(totals.p50_ms)}
-        change={change(totals.p50_ms ?? 0, previous.p50_ms ?? 0)}
+        change={changeOf(totals.p50_ms, previous.p50_ms)}
       />
       <Tile
         name="Latency p95"
         href={usage}
         value={duration(totals.p95_ms)}
-        change={change(totals.p95_ms ?? 0, previous.p95_ms ?? 0)}
+        change={changeOf(totals.p95_ms, previous.p95_ms)}
       />
     </SimpleGrid>
   )
@@ -73,8 +72,11 @@ type Sums = Overview['totals']
 const tokens = (sums: Sums) => sums.prompt_tokens + sums.completion_tokens
 const rate = ({ errors, requests }: Sums) => (requests === 0 ? undefined : errors / requests)
 
-function changeOf(now: string | null, before: string | null): string {
-  return now === null || before === null ? '' : change(chartHeight(now), chartHeight(before))
+// Nothing where there is nothing to compare with: of a period before without requests, and of two zeros.
+function changeOf(now: string | number | null, before: string | number | null): string {
+  if (now === null || before === null) return ''
+  const [a, b] = [Number(now), Number(before)]
+  return a === 0 && b === 0 ? '' : change(a, b)
 }
 
 // Of a rate the difference is stated in percentage points.

@@ -86,7 +86,7 @@ function Row({ of: delivery, isEnabled, onShow }: RowProps): ReactNode {
       </Table.Td>
       <Table.Td>
         <Text size="sm" className="one-line" maw={280} title={delivery.error ?? undefined}>
-          {delivery.error ?? (delivery.response_status === null ? '–' : `status ${delivery.response_status}`)}
+          {delivery.error ?? (delivery.response_status === null ? '–' : `HTTP ${delivery.response_status}`)}
         </Text>
       </Table.Td>
       <Table.Td className="right number">{count(delivery.attempts)}</Table.Td>
@@ -132,7 +132,7 @@ function DeliveryDetail({
           of={[
             ['Status', <StateBadge key="status" state={delivery.status} />],
             ['Attempts', count(delivery.attempts)],
-            ['Response', delivery.response_status === null ? 'none' : `status ${delivery.response_status}`],
+            ['Response', delivery.response_status === null ? 'none' : `HTTP ${delivery.response_status}`],
             ['Error', delivery.error ?? 'none'],
             ['Duration', duration(delivery.duration_ms)],
             ['Created', <Timestamp key="created" at={delivery.created_at} />],

@@ -73,7 +73,7 @@ function SendTest({ of: webhook }: { readonly of: WebhookObject }): ReactNode {
       onClick={() =>
         test.mutate(undefined, {
           onSuccess({ delivered, response_status: status, error, duration_ms: ms }) {
-            if (delivered) notify(`Test delivered: status ${status} after ${duration(ms)}.`)
+            if (delivered) notify(`Test delivered: HTTP ${status} after ${duration(ms)}.`)
             else notifyError(new Error(`The test was not delivered: ${error}.`))
           },
           onError: notifyError,

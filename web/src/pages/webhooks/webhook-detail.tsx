@@ -84,7 +84,7 @@ function detailsOf(webhook: WebhookObject): readonly (readonly [string, ReactNod
     [
       'Events',
       <span key="events" className="mono">
-        {webhook.events.join(', ')}
+        {webhook.events.includes('*') ? 'all' : webhook.events.join(', ')}
       </span>,
     ],
     ['Account', webhook.account_id === null ? 'all' : <AccountName key="account" id={webhook.account_id} />],
