@@ -90,9 +90,7 @@ const AT_ONCE = 8
 async function list(input: Input, client: Client): Promise<number> {
   const only = input.text('provider')
   const ids = only === undefined ? await providerIds(client) : [only]
-  const rows: Json[] = []
-  for (let at = 0; at < ids.length; at += AT_ONCE)
-    rows.push(...(await Promise.all(ids.slice(at, at + AT_ONCE).map(id => rowsOf(id, client)))).flat())
+  const rows = await rowsOfAll(ids, client)
   if (input.json) printJson({ object: 'list', data: rows, has_more: false })
   else showRows(rows, COLUMNS, input)
   return 0
@@ -101,6 +99,13 @@ async function list(input: Input, client: Client): Promise<number> {
 async function providerIds(client: Client): Promise<readonly string[]> {
   const { data } = await client.call('GET', `/providers?limit=${PROVIDERS_MAX}`)
   return (data as readonly Json[]).map(({ id }) => String(id))
+}
+
+async function rowsOfAll(providers: readonly string[], client: Client): Promise<readonly Json[]> {
+  const rows: Json[] = []
+  for (let at = 0; at < providers.length; at += AT_ONCE)
+    rows.push(...(await Promise.all(providers.slice(at, at + AT_ONCE).map(id => rowsOf(id, client)))).flat())
+  return rows
 }
 
 async function rowsOf(provider: string, client: Client): Promise<readonly Json[]> {
@@ -117,17 +122,29 @@ async function set(target: Target, disabled: boolean, input: Input, client: Clie
 
 const MODELS_PAGE = 1000
 
-// Models that nobody else serves.
-async function servedOnlyBy({ provider, model }: Target, client: Client): Promise<readonly string[]> {
-  const left: string[] = []
+// Models that nobody else serves: their other targets, if any, are disabled, or of an inactive provider.
+async function servedOnlyBy(target: Target, client: Client): Promise<readonly string[]> {
+  const served = await modelsOf(target, client)
+  const providers = [...new Set(served.flatMap(({ others }) => others.map(({ provider }) => provider)))]
+  const rows = await rowsOfAll(providers, client)
+  const inForce = new Set(rows.filter(({ status }) => status !== 'disabled').map(row => row.target))
+  const isServed = ({ provider, model }: Target) => inForce.has(`${provider}:${model}`)
+  return served.filter(({ others }) => !others.some(isServed)).map(({ id }) => id)
+}
+
+type Served = { readonly id: string; readonly others: readonly Target[] }
+
+// The active models of a target, with their other ones.
+async function modelsOf({ provider, model }: Target, client: Client): Promise<readonly Served[]> {
+  const served: Served[] = []
   for (let after = ''; ; ) {
     const page = await client.call('GET', `/models?limit=${MODELS_PAGE}${after}`)
     const models = page.data as readonly (Json & { readonly targets: readonly Target[] })[]
     for (const { id, status, targets } of models) {
-      const isOnly = targets.every(each => each.provider === provider && each.model === model)
-      if (status === 'active' && targets.length > 0 && isOnly) left.push(String(id))
+      const others = targets.filter(each => each.provider !== provider || each.model !== model)
+      if (status === 'active' && others.length < targets.length) served.push({ id: String(id), others })
     }
-    if (page.has_more !== true) return left
+    if (page.has_more !== true) return served
     after = `&after=${encodeURIComponent(String(models.at(-1)?.id))}`
   }
 }

@@ -95,6 +95,15 @@ test('disabling the only target of a model warns, and asks on a terminal', async
   assert.equal((await run('targets', 'enable', 'dead:gone')).code, 0)
 })
 
+test('disabling the last target that is not disabled warns too', async () => {
+  const first = await run('targets', 'disable', 'one:first')
+  const last = await run('targets', 'disable', 'two:second:8b')
+
+  assert.deepEqual([first.code, first.stderr], [0, ''])
+  assert.match(last.stderr, /no other target serves test\/pair: requests for it get "model not found"/)
+  for (const target of ['one:first', 'two:second:8b']) assert.equal((await run('targets', 'enable', target)).code, 0)
+})
+
 function seenOf(error: Error & { stdout?: string }): string {
   return (error.stdout ?? '').replaceAll('\r\n', '\n')
 }

@@ -6,6 +6,7 @@ import {
   type ProviderObject,
   type TargetHealth,
   type TargetTest,
+  useHealthByProvider,
   useSetTarget,
   useTestTarget,
 } from '../../api/providers.ts'
@@ -115,12 +116,17 @@ function Result({ of, credentials }: ResultProps): ReactNode {
   )
 }
 
-// Models that nobody serves without it.
+// Models that nobody serves without it: other targets may be disabled, or of an inactive provider.
 function LastTargetOf({ provider, model }: { readonly provider: string; readonly model: string }): ReactNode {
   const { data = [] } = useModels()
-  const isIt = (target: { readonly provider: string; readonly model: string }) =>
-    target.provider === provider && target.model === model
-  const left = data.filter(({ status, targets }) => status === 'active' && targets.length > 0 && targets.every(isIt))
+  const served = data.flatMap(({ id, status, targets }) => {
+    const others = targets.filter(target => target.provider !== provider || target.model !== model)
+    return status === 'active' && others.length < targets.length ? [{ id, others }] : []
+  })
+  const health = useHealthByProvider([...new Set(served.flatMap(({ others }) => others.map(each => each.provider)))])
+  const isServed = (other: { readonly provider: string; readonly model: string }) =>
+    health.get(other.provider)?.targets.some(each => each.model === other.model && each.status !== 'disabled') ?? true
+  const left = served.filter(({ others }) => !others.some(isServed))
   if (left.length === 0) return null
   return (
     <Text size="sm" c="red" className="break">
