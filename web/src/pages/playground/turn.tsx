@@ -45,10 +45,17 @@ function Answer({ of: answer }: { readonly of: AnswerState }): ReactNode {
           Stopped. Tokens generated so far are billed.
         </Text>
       )}
-      {answer.is !== 'running' && answer.requestId !== null && <Receipt id={answer.requestId} />}
+      {answer.is !== 'running' && answer.requestId !== null && !isUnauthenticated(answer) && (
+        <Receipt id={answer.requestId} />
+      )}
       {answer.is !== 'running' && answer.raw !== undefined && <Raw of={answer.raw} />}
     </Box>
   )
+}
+
+// A request without a valid key leaves no usage row.
+function isUnauthenticated(answer: AnswerState): boolean {
+  return answer.is === 'failed' && answer.error instanceof ApiError && answer.error.status === 401
 }
 
 // What to do about the usual ones.
