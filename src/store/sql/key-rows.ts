@@ -35,25 +35,41 @@ export async function readKeyById(tx: Tx, id: string): Promise<KeyWithSecrets | 
 const PAGE_CHARS_MAX = 500_000
 const LISTS_LENGTH = 'length(k.ip_allowlist) + length(k.allowed_models) + length(k.tags) + length(k.budgets)'
 
-const SORTED_BY: Readonly<Record<KeySort, SortedBy>> = {
-  name: { by: 'lower(k.name)', type: 'text' },
-  last_used: { by: 'COALESCE((SELECT MAX(s.last_used_at) FROM secret s WHERE s.key_id = k.id), 0)', type: 'number' },
-  spent: { by: 'b.spent', type: 'number' },
+type Place = Pick<Search, 'table' | 'id'>
+
+const BY_TIME: Place = { table: 'api_key k', id: 'k.id' }
+
+// Every key has secrets and a balance. They come first, so that their values are read once, in the order of the keys.
+const SORTED: Readonly<Record<KeySort, SortedBy & Place>> = {
+  name: { ...BY_TIME, by: 'lower(k.name)', type: 'text' },
+  last_used: {
+    table: `(SELECT key_id, MAX(COALESCE(last_used_at, 0)) AS used_at FROM secret GROUP BY key_id) u
+      LEFT JOIN api_key k ON k.id = u.key_id`,
+    id: 'u.key_id',
+    by: 'u.used_at',
+    type: 'number',
+  },
+  spent: {
+    table: 'key_balance_now b LEFT JOIN api_key k ON k.id = b.key_id',
+    id: 'b.key_id',
+    by: 'b.spent',
+    type: 'number',
+  },
 }
 
 // A page of keys with long lists is shorter than its limit.
 export async function listKeys(tx: Tx, filter: KeyFilter): Promise<SortedPage<KeyWithSecrets>> {
   const { sorting, limit } = filter
+  const { table, id } = sorting === undefined ? BY_TIME : SORTED[sorting.by]
   const search: Search = {
     columns: `k.id, ${LISTS_LENGTH} AS chars`,
-    // By spend the balances come first, in their order: every key has one.
-    table: sorting?.by === 'spent' ? 'key_balance_now b LEFT JOIN api_key k ON k.id = b.key_id' : 'api_key k',
-    id: sorting?.by === 'spent' ? 'b.key_id' : 'k.id',
+    table,
+    id,
     after: filter.after,
     indexed: asked => addIndexed(asked, filter),
     compared: asked => compare(asked, filter, tx.now()),
   }
-  const sorted = sorting && (await searchSorted(search, { ...sorting, ...SORTED_BY[sorting.by] }, limit + 1, tx))
+  const sorted = sorting && (await searchSorted(search, { ...sorting, ...SORTED[sorting.by] }, limit + 1, tx))
   const found = sorted?.rows ?? (await searchNewest(search, limit + 1, tx))
   let chars = 0
   const fits = (row: Row, index: number) => {
