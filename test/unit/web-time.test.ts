@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rangeOf } from '../../web/src/api/ranges.ts'
-import { formatTime, fromInput, offsetName, startOfDay, startOfMonth, toInput } from '../../web/src/format/time.ts'
+import {
+  formatTime,
+  fromInput,
+  offsetName,
+  startOfDay,
+  startOfMonth,
+  toInput,
+  withTimesIn,
+} from '../../web/src/format/time.ts'
 
 const HOUR_MS = 3_600_000
 const NEW_YORK = 'America/New_York'
@@ -86,4 +94,12 @@ test('ranges begin at midnight of the zone, and a custom one has its own ends', 
   })
   assert.equal(rangeOf(new URLSearchParams('range=1h'), NEW_YORK, now).from, '2026-11-04T02:31:00.000Z')
   assert.equal(rangeOf(new URLSearchParams('from=2026-01-02&to=2026-01-01'), 'UTC', now).id, '24h')
+})
+
+test('times in a sentence of the server are those of the zone, and all else stays', () => {
+  const sentence = 'has 0 left and resets at 2026-11-18T00:00:00Z.'
+
+  assert.equal(withTimesIn(NEW_YORK, sentence), 'has 0 left and resets at Nov 17, 19:00 (UTC−5).')
+  assert.equal(withTimesIn('UTC', sentence), 'has 0 left and resets at Nov 18, 00:00 (UTC).')
+  assert.equal(withTimesIn('UTC', 'model 2026-99-99T00:00:00Z'), 'model 2026-99-99T00:00:00Z')
 })

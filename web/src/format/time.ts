@@ -41,6 +41,14 @@ function formatOf(style: TimeStyle, timeZone: string): Intl.DateTimeFormat {
   return format
 }
 
+// The times in a sentence of the server, such as "resets at 2026-11-18T00:00:00Z", in the zone of the page.
+export function withTimesIn(zone: string, text: string): string {
+  return text.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g, iso => {
+    const at = Date.parse(iso)
+    return Number.isNaN(at) ? iso : `${formatTime(at, 'minute', zone)} (${offsetName(at, zone)})`
+  })
+}
+
 // The offset at a time, since it changes with daylight saving: UTC, UTC−5, UTC+5:30.
 export function offsetName(at: number, zone: string): string {
   const minutes = offsetMs(at, zone) / MINUTE_MS

@@ -15,8 +15,10 @@ import { TableFrame } from '../components/table-frame.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { OUTCOMES } from '../components/usage/outcomes.ts'
 import { durationMs } from '../components/usage/request-duration.ts'
+import { useZone } from '../components/zone.ts'
 import { columnPlaces } from '../format/amounts.ts'
 import { count, duration } from '../format/numbers.ts'
+import { withTimesIn } from '../format/time.ts'
 import { type PortalUsage, type UsageFilter, usePortalUsage } from './data.ts'
 
 const COLUMNS = [
@@ -59,6 +61,7 @@ export function RequestList({ filter }: { readonly filter: UsageFilter }): React
 
 function Row({ of: row, places }: { readonly of: PortalUsage; readonly places: number }): ReactNode {
   const rowLink = useRowLink()
+  const zone = useZone()
   const href = `/usage/${row.request_id}`
   return (
     <Table.Tr {...rowLink(href)}>
@@ -77,7 +80,7 @@ function Row({ of: row, places }: { readonly of: PortalUsage; readonly places: n
         <StateBadge state={row.outcome ?? row.state} word={row.outcome === null ? 'running' : OUTCOMES[row.outcome]} />
         {row.reason !== null && (
           <Text size="xs" c="dimmed" mt={2} className="break" component="div" style={{ whiteSpace: 'normal' }}>
-            {row.reason}
+            {withTimesIn(zone, row.reason)}
           </Text>
         )}
       </Table.Td>

@@ -42,7 +42,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'Cost', width: 96, isRight: true, card: 'value' },
 ]
 
-const TAGS: Column = { name: 'Tags', width: '11%', card: 'unnamed' }
+const TAGS: Column = { name: 'Tags', width: 128, card: 'unnamed' }
 const BEFORE_TAGS = COLUMNS.findIndex(({ name }) => name === 'Key') + 1
 
 const SORTS: Readonly<Record<string, UsageSort>> = { Time: 'time', Cost: 'cost' }

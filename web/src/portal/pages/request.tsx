@@ -12,9 +12,12 @@ import { TagList } from '../../components/tags.tsx'
 import { Bill } from '../../components/usage/bill.tsx'
 import { outcomeFacts } from '../../components/usage/outcome-facts.tsx'
 import { Timeline } from '../../components/usage/timeline.tsx'
+import { useZone } from '../../components/zone.ts'
+import { withTimesIn } from '../../format/time.ts'
 import { type PortalUsage, usePortalRequest } from '../data.ts'
 
 export default function Request({ id }: { readonly id: string }): ReactNode {
+  const zone = useZone()
   const { data: row, error, refetch } = usePortalRequest(id)
   const back = <BackLink href="/usage">All requests</BackLink>
   if (row === undefined) {
@@ -24,7 +27,7 @@ export default function Request({ id }: { readonly id: string }): ReactNode {
     <Page title="Request" above={back} about={<Identifier id={row.request_id} label="request ID" />}>
       {row.reason !== null && (
         <Alert color="orange" icon={<IconInfoCircle size={18} />} title={titleOf(row)} className="break">
-          {row.reason}
+          {withTimesIn(zone, row.reason)}
         </Alert>
       )}
       <Panel>
