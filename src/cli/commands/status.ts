@@ -60,7 +60,7 @@ function totalLines({ requests, errors, cost, margin, p95_ms: p95 }: Json): read
   return [
     ['requests, 24 h', Number(requests)],
     ['errors, 24 h', `${errors}${share}`],
-    ['cost, 24 h', margin === null ? `${cost} credits` : `${cost} credits, margin ${margin}`],
+    ['revenue, 24 h', margin === null ? `${cost} credits` : `${cost} credits, margin ${margin}`],
     ['p95, 24 h', p95 === null ? '-' : `${p95} ms`],
   ]
 }
