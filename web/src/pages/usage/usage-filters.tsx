@@ -1,6 +1,6 @@
 // The filters of the usage list, each one a URL parameter.
 import { Autocomplete, Button, MultiSelect, Select } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
+import { useDebouncedCallback, useDisclosure } from '@mantine/hooks'
 import { type ReactNode, useEffect, useState } from 'react'
 import { REFUSALS } from '../../../../src/domain/refusal.ts'
 import type { Endpoint } from '../../../../src/domain/usage.ts'
@@ -43,12 +43,37 @@ const choices = (labels: Readonly<Record<string, string>>) =>
 type Props = { readonly range: UsageRange; readonly filter: UsageFilter; readonly onChange: SetParams }
 
 export function UsageFilters({ range, filter, onChange }: Props): ReactNode {
-  const models = useModelDirectory()
-  const { data: providers = [] } = useProviders()
   const isFiltered = range !== 'all' || Object.keys(filter).length > 0
+  const others = Object.keys(filter).filter(name => name !== 'from' && name !== 'to').length
+  const [isOpen, { toggle }] = useDisclosure(others > 0)
   return (
     <search className={classes.filters}>
       <RangeSelect range={range} filter={filter} onChange={onChange} />
+      <Button variant="default" hiddenFrom="xs" aria-expanded={isOpen} onClick={toggle}>
+        {isOpen ? 'Fewer filters' : `Filters${others === 0 ? '' : ` (${others})`}`}
+      </Button>
+      <div className={isOpen ? classes.others : `${classes.others} ${classes.folded}`}>
+        <OtherFilters filter={filter} onChange={onChange} />
+      </div>
+      {isFiltered && (
+        <Button
+          variant="subtle"
+          onClick={() =>
+            onChange(Object.fromEntries(['range', 'error_code', ...USAGE_FILTERS].map(name => [name, ''])))
+          }
+        >
+          Clear filters
+        </Button>
+      )}
+    </search>
+  )
+}
+
+function OtherFilters({ filter, onChange }: Omit<Props, 'range'>): ReactNode {
+  const models = useModelDirectory()
+  const { data: providers = [] } = useProviders()
+  return (
+    <>
       <Words
         label="Model"
         value={filter.model ?? ''}
@@ -96,17 +121,7 @@ export function UsageFilters({ range, filter, onChange }: Props): ReactNode {
         onChange={codes => onChange({ error_code: codes })}
       />
       <TagFilter value={filter.tag ?? ''} onSet={tag => onChange({ tag })} />
-      {isFiltered && (
-        <Button
-          variant="subtle"
-          onClick={() =>
-            onChange(Object.fromEntries(['range', 'error_code', ...USAGE_FILTERS].map(name => [name, ''])))
-          }
-        >
-          Clear filters
-        </Button>
-      )}
-    </search>
+    </>
   )
 }
 
