@@ -74,6 +74,25 @@ for (const { engine, open } of ENGINES) {
   })
 }
 
+for (const { engine, open } of ENGINES) {
+  test(`${engine}: where all hours are summed up again, the newest come first`, async () => {
+    await using repositories = await openRepositories(open, manualClock(AT + 2 * DAY_MS))
+    const { hours, sql } = repositories
+    for (let i = 0; i < 3; i++) await addRow(repositories, AT + i * HOUR_MS)
+    await rollAll(repositories)
+    assert.deepEqual(await hours.pending(100), [])
+
+    await sql.run('UPDATE usage_rolled SET mark = mark + 1 WHERE dropped = 0 AND mark > 0')
+
+    const pending = (await hours.pending(100)).map(({ at }) => at)
+    assert.deepEqual(
+      pending,
+      pending.toSorted((a, b) => b - a),
+    )
+    assert.ok([0, 1, 2].every(i => pending.includes(AT / HOUR_MS + i)))
+  })
+}
+
 async function costs({ usage }: Repositories) {
   const found: Record<string, bigint> = {}
   for (const cause of ERROR_CAUSES) {

@@ -61,10 +61,11 @@ function hourMethods(sql: Sql) {
       }, 'hours')
     },
 
-    // Hours whose sums are missing or out of date. One whose rows are gone keeps what it has.
+    // Hours whose sums are missing or out of date, the newest first: after an upgrade these may be all, and reports of the last days
+    // are read most. One whose rows are gone keeps what it has.
     async pending(max: number): Promise<readonly Pending[]> {
       const rows = await sql.all(
-        `SELECT hour AS at, mark FROM usage_rolled WHERE mark <> rolled_mark AND dropped = 0 ORDER BY hour LIMIT $1`,
+        `SELECT hour AS at, mark FROM usage_rolled WHERE mark <> rolled_mark AND dropped = 0 ORDER BY hour DESC LIMIT $1`,
         [max],
       )
       return rows.map(readPending)
