@@ -132,6 +132,6 @@ function rowsOf(gateway: Gateway, keyId: string): Record<string, number> {
 }
 
 function ask(gateway: Gateway, statement: string): Record<string, number> {
-  using db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'))
+  using db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { timeout: 5000 })
   return { ...(db.prepare(statement).get() as Record<string, number>) }
 }

@@ -161,11 +161,11 @@ async function sqliteDatabase(): Promise<Database> {
     open: (owner, onCommit = () => {}) => openSqlite({ path, owner, onCommit }),
     audit: async () => auditDatabase(path, { idle: true, now: Date.now() }),
     async tamper(statement) {
-      using db = new DatabaseSync(path)
+      using db = new DatabaseSync(path, { timeout: 5000 })
       db.exec(statement)
     },
     async all(statement) {
-      using db = new DatabaseSync(path)
+      using db = new DatabaseSync(path, { timeout: 5000 })
       return db.prepare(statement).all()
     },
     end: () => folder[Symbol.asyncDispose](),

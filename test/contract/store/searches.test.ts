@@ -37,7 +37,8 @@ for (const { engine, make } of GATE_ENGINES) {
     // On a busy machine one request may be late; in the search's thread every request would wait for a whole search.
     const delay = percentile(meanwhile, 0.5) - percentile(alone, 0.5)
     assert.ok(delay < 20, `${delay} ms later than alone (search: ${searchMs} ms)`)
-    assert.ok(Math.max(...meanwhile) < searchMs / 2, `one took ${Math.max(...meanwhile)} ms, a search ${searchMs} ms`)
+    const late = percentile(meanwhile, 0.9)
+    assert.ok(late < searchMs / 2, `one of ten took ${late} ms or more, a search ${searchMs} ms`)
     assert.ok(listMs < searchMs, `a list of one took ${listMs} ms, a search ${searchMs} ms`)
   })
 }

@@ -29,7 +29,7 @@ test('recovery skips a row whose settlement is still being retried', async () =>
   })
   const asked = gateway.chat()
   await upstream.received(1)
-  const locked = new DatabaseSync(join(folder.path, 'turnpike.db'))
+  const locked = new DatabaseSync(join(folder.path, 'turnpike.db'), { timeout: 5000 })
   locked.exec('BEGIN IMMEDIATE')
   ending.resolve()
   const { headers } = await asked
@@ -93,6 +93,6 @@ async function recoverAll(path: string): Promise<void> {
 }
 
 async function deleteOpen(path: string): Promise<void> {
-  using db = new DatabaseSync(path)
+  using db = new DatabaseSync(path, { timeout: 5000 })
   assert.equal(db.prepare(`DELETE FROM usage WHERE state = 'open'`).run().changes, 1)
 }

@@ -62,7 +62,7 @@ test('private addresses are refused in any notation, at creation and when they a
   const database = gateway.storeEnv.DATABASE_URL
   if (database === undefined) {
     const { DatabaseSync } = await import('node:sqlite')
-    using db = new DatabaseSync(`${gateway.dataDir}/turnpike.db`)
+    using db = new DatabaseSync(`${gateway.dataDir}/turnpike.db`, { timeout: 5000 })
     db.prepare('UPDATE webhook SET url = ? WHERE id = ?').run(`http://localhost:${port}/`, String(id))
     const sent = await gateway.admin('POST', `/webhooks/${id}/test`, {})
     assert.equal(sent.body.delivered, false)

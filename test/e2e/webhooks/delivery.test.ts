@@ -175,7 +175,7 @@ test('a slow endpoint delays no other, and gets one request at a time', async ()
 
 test('patterns and accounts decide what an endpoint gets', async () => {
   await using receiver = await startReceiver()
-  const { accountId } = await gateway.createKey()
+  const { id: accountId } = await gateway.createAccount()
   const webhook = await subscribe(receiver, { events: ['key.*'], account_id: accountId })
 
   await gateway.createKey()

@@ -148,7 +148,7 @@ async function openFixture(bounds: Partial<Bounds> = {}, shared?: { readonly DAT
     upstream,
     finish: ending.resolve,
     lock() {
-      locked = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'))
+      locked = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { timeout: 5000 })
       locked.exec('BEGIN IMMEDIATE')
     },
     release() {

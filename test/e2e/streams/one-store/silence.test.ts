@@ -90,7 +90,7 @@ test('silence', { concurrency: true }, async t => {
 })
 
 test('a failure before the headers is reported by its status, also if its booking is late', async () => {
-  const locked = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'))
+  const locked = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { timeout: 5000 })
   const opening = gateway.openChat({ model: 'test/failing-in-time' })
   await setTimeout(HEADERS_MS - 600)
   locked.exec('BEGIN IMMEDIATE')

@@ -18,7 +18,7 @@ test('sqlite: ten thousand events at once', async () => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ env: allow, config: standardConfig(upstream.url) })
   await flood(gateway, async rows => {
-    using db = new DatabaseSync(`${gateway.dataDir}/turnpike.db`)
+    using db = new DatabaseSync(`${gateway.dataDir}/turnpike.db`, { timeout: 5000 })
     const insert = db.prepare('INSERT INTO outbox (id, type, created_at, data) VALUES (?, ?, ?, ?)')
     db.exec('BEGIN IMMEDIATE')
     for (const row of rows) insert.run(...row)
