@@ -30,39 +30,44 @@ const QUICK = [
 
 // Started before all others, because each takes half a minute or more: none of them is left running alone at the end.
 const LONG = [
+  'clients/agents',
   'chaos/kill-nine',
   'linear',
+  'browser/every-dialog',
+  'chaos/nodes',
+  'browser/portal',
+  'e2e/start/one-store/image',
+  'e2e/start/one-store/drain-unsettled',
   'e2e/upstream/one-store/large-answers',
   'e2e/webhooks/one-store/flood',
-  'browser/every-dialog',
-  'e2e/start/one-store/image',
-  'chaos/nodes',
-  'chaos/node-stopped',
-  'browser/every-page',
-  'browser/portal',
   'browser/conflicts',
+  'browser/every-page',
+  'clients/snippets',
+  'e2e/nodes/one-store/workers',
+  'browser/readme-screenshot',
   'browser/operator-day',
+  'e2e/cli/one-store/terminal',
   'e2e/cli/one-store/migrate',
+  'chaos/node-stopped',
+  'e2e/start/one-store/idle-memory',
   'e2e/webhooks/one-store/nodes',
   'e2e/edge/one-store/slow',
   'e2e/streams/one-store/stalled',
   'e2e/streams/one-store/backpressure',
   'e2e/nodes/one-store/key-changes',
   'e2e/nodes/one-store/redis-unavailable',
-  'e2e/nodes/one-store/workers',
   'e2e/admin/catalog-guarded',
   'e2e/admin/catalog-credentials',
   'e2e/start/one-store/refused',
   'e2e/nodes/one-store/database-unavailable',
   'contract/store/hours',
   'contract/wires/recorded',
-  'unit/support-checkers',
 ].map(name => `test/${name}.test.ts`)
 
-// An e2e file spends half of its time waiting, so two of them keep a core busy. The others compute, or have several processes
-// each: fewer at once, or they would measure each other.
-const SLOTS = 2 * Math.max(2, availableParallelism()) + 1
-const slotsOf = (file: string) => (MEASURING.test(file) ? 4 : /^test\/(e2e|clients)\//.test(file) ? 1 : 2)
+// An e2e file spends more than half of its time waiting, so three of them keep a core busy. The others compute, or have several
+// processes each: fewer at once, or they would measure each other.
+const SLOTS = 3 * Math.max(2, availableParallelism()) + 1
+const slotsOf = (file: string) => (MEASURING.test(file) ? 6 : /^test\/(e2e|clients)\//.test(file) ? 1 : 2)
 
 // Files that measure processor time, latency or memory need most of the machine.
 const MEASURING =
