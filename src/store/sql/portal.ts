@@ -71,33 +71,49 @@ export function sqlPortal(sql: Sql): Portal {
       }),
 
     async markEnds() {
-      const now = sql.now()
-      for (const [statement, ended] of [
-        [LINKS_PASSED, now],
-        [LINKS_AHEAD, now + PORTAL_LINK_SECONDS_MAX * 1000 + CLOCK_AHEAD_MS_MAX],
-        [SESSIONS_PASSED, now],
-        [SESSIONS_IDLE, now - SESSION_IDLE_MS],
-        [SESSIONS_AHEAD, now + SESSION_MS + CLOCK_AHEAD_MS_MAX],
-      ] as const) {
-        await sql.run(statement, [ended])
-      }
+      for (const end of passedEnds(sql.now())) await storeEnds(sql, end)
     },
   }
 }
 
-// A link is used before it expires, so one that is used at its end or later has expired without a use.
-const endLinks = (which: string) =>
-  `UPDATE portal_link SET used_at = expires_at WHERE used_at IS NULL AND token_hash IN (
-     SELECT token_hash FROM portal_link WHERE used_at IS NULL AND ${which} LIMIT ${TIDIED_MAX})`
-const endSessions = (which: string) =>
-  `UPDATE portal_session SET ended_at = expires_at WHERE ended_at IS NULL AND id IN (
-     SELECT id FROM portal_session WHERE ended_at IS NULL AND ${which} LIMIT ${TIDIED_MAX})`
-const LINKS_PASSED = endLinks('expires_at <= $1 ORDER BY expires_at')
-const SESSIONS_PASSED = endSessions('expires_at <= $1 ORDER BY expires_at')
-const SESSIONS_IDLE = endSessions('used_at <= $1 ORDER BY used_at')
-// Of a clock that was ahead: they would be valid until then.
-const LINKS_AHEAD = endLinks('expires_at > $1 ORDER BY expires_at')
-const SESSIONS_AHEAD = endSessions('expires_at > $1 ORDER BY expires_at')
+// Which links or sessions have ended, by one of their columns.
+type Ends = {
+  readonly table: 'portal_link' | 'portal_session'
+  readonly id: 'token_hash' | 'id'
+  readonly ended: 'used_at' | 'ended_at'
+  readonly column: 'expires_at' | 'used_at'
+  readonly is: '<=' | '>'
+  readonly at: number
+}
+
+const LINKS = { table: 'portal_link', id: 'token_hash', ended: 'used_at', column: 'expires_at' } as const
+const SESSIONS = { table: 'portal_session', id: 'id', ended: 'ended_at', column: 'expires_at' } as const
+
+// Also those of a clock that was ahead: they would be valid until then.
+function passedEnds(now: number): readonly Ends[] {
+  return [
+    { ...LINKS, is: '<=', at: now },
+    { ...LINKS, is: '>', at: now + PORTAL_LINK_SECONDS_MAX * 1000 + CLOCK_AHEAD_MS_MAX },
+    { ...SESSIONS, is: '<=', at: now },
+    { ...SESSIONS, column: 'used_at', is: '<=', at: now - SESSION_IDLE_MS },
+    { ...SESSIONS, is: '>', at: now + SESSION_MS + CLOCK_AHEAD_MS_MAX },
+  ]
+}
+
+// A link is used before it expires, so one that is used at its end or later has expired without a use. One by one in the order of
+// their ids, as every node does at the same time: different lock orders would deadlock.
+async function storeEnds(sql: Sql, { table, id, ended, column, is, at }: Ends): Promise<void> {
+  const rows = await sql.all(
+    `SELECT ${id} AS id FROM ${table} WHERE ${ended} IS NULL AND ${column} ${is} $1 ORDER BY ${column} LIMIT ${TIDIED_MAX}`,
+    [at],
+  )
+  if (rows.length === 0) return
+  const store = `UPDATE ${table} SET ${ended} = expires_at WHERE ${id} = $1 AND ${ended} IS NULL AND ${column} ${is} $2`
+  const ids = rows.map(row => text(row.id)).sort()
+  await sql.transaction(async tx => {
+    for (const each of ids) await tx.run(store, [each, at])
+  })
+}
 
 function recordEnd(tx: Tx, actor: Actor, accountId: string, session: string): Promise<void> {
   return appendEvent(tx, actor, 'portal_session.end', accountId, { session })

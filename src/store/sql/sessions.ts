@@ -42,7 +42,9 @@ export function sqlSessions(sql: Sql): Sessions {
     },
 
     end: (id, actor) => sql.transaction(tx => end(tx, 'id', id, actor)),
-    markEnds: () => dropPassed(sql),
+    async markEnds() {
+      if ((await passedIds(sql)).length > 0) await sql.transaction(dropPassed)
+    },
   }
 }
 
@@ -77,11 +79,29 @@ async function open(tx: Tx, input: NewSession, max: number): Promise<Session | u
 }
 
 // Also those opened by a clock that was ahead: they would last until then.
-async function dropPassed(tx: Pick<Tx, 'run' | 'now'>): Promise<void> {
-  const now = tx.now()
-  await tx.run('DELETE FROM session WHERE expires_at <= $1', [now])
-  await tx.run('DELETE FROM session WHERE expires_at > $1', [now + SESSION_MS + CLOCK_AHEAD_MS_MAX])
-  await tx.run('DELETE FROM session WHERE used_at <= $1', [now - SESSION_IDLE_MS])
+const PASSED = ['expires_at <= $1', 'expires_at > $1', 'used_at <= $1']
+
+// Per call, so that a backlog never makes one long transaction.
+const DROPPED_MAX = 100
+
+function passedAt(now: number): readonly number[] {
+  return [now, now + SESSION_MS + CLOCK_AHEAD_MS_MAX, now - SESSION_IDLE_MS]
+}
+
+async function passedIds(tx: Pick<Tx, 'all' | 'now'>): Promise<readonly string[]> {
+  const ids = new Set<string>()
+  for (const [i, at] of passedAt(tx.now()).entries()) {
+    const rows = await tx.all(`SELECT id FROM session WHERE ${PASSED[i]} LIMIT ${DROPPED_MAX}`, [at])
+    for (const row of rows) ids.add(text(row.id))
+  }
+  return [...ids].sort()
+}
+
+// One by one in the order of their ids, as every node does at the same time: different lock orders would deadlock.
+async function dropPassed(tx: Tx): Promise<void> {
+  const isPassed = PASSED.map((each, i) => each.replace('$1', `$${i + 2}`)).join(' OR ')
+  for (const id of await passedIds(tx))
+    await tx.run(`DELETE FROM session WHERE id = $1 AND (${isPassed})`, [id, ...passedAt(tx.now())])
 }
 
 async function end(tx: Tx, column: 'id' | 'secret_hash', value: string, actor: Actor): Promise<boolean> {

@@ -118,6 +118,37 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await use('unused')).state, 'expired')
   })
 
+  test(`${engine}: many ends that nodes store at the same time are all stored, without a deadlock`, async () => {
+    const clock = manualClock()
+    await using repositories = await openRepositories(open, clock)
+    const { portal, sessions, accounts, operators, sql } = repositories
+    await accounts.create({ id: 'acct', name: 'test' }, OPERATOR)
+    await operators.create({ id: 'op', name: 'op', role: 'admin', tokenHash: 't' }, 9, OPERATOR)
+    const now = clock.now()
+    // Expired and idle, in different orders of their ids and of both times.
+    const timesOf = (i: number) => `${now - 5 * HOUR_MS - ((i * 7919) % 400)}, ${now - HOUR_MS + ((i * 104_729) % 400)}`
+    const columns = 'secret_hash, address, created_at, used_at, expires_at'
+
+    for (let round = 0; round < 5; round++) {
+      const rowsOf = (owner: string, more = '') =>
+        Array.from({ length: 400 }, (_, i) => {
+          const id = `${round}_${i}`
+          return `('s${id}', '${owner}', 'h${id}', '', 0, ${timesOf(i)}${more})`
+        }).join()
+      await sql.run(
+        `INSERT INTO portal_session (id, account_id, ${columns}, permissions) VALUES ${rowsOf('acct', ", '[]'")}`,
+      )
+      await sql.run(`INSERT INTO session (id, operator_id, ${columns}) VALUES ${rowsOf('op')}`)
+      const nodes = Array.from({ length: 12 }, async () => {
+        for (let i = 0; i < 4; i++) for (const each of [portal, sessions]) await each.markEnds()
+      })
+      await Promise.all(nodes)
+    }
+
+    assert.deepEqual(await sql.all('SELECT id FROM portal_session WHERE ended_at IS NULL'), [])
+    assert.deepEqual(await sql.all('SELECT id FROM session'), [])
+  })
+
   test(`${engine}: a grace period set by a clock far ahead ends an hour from now`, async () => {
     const clock = manualClock()
     await using repositories = await openRepositories(open, clock)
