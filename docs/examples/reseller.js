@@ -62,11 +62,11 @@ async function topUp(request) {
   const account = payment.client_reference_id
   const cents = payment.amount_total - (payment.total_details?.amount_tax ?? 0)
   if (typeof account !== 'string' || payment.currency !== 'usd') throw failure(422, `unexpected payment ${payment.id}`)
-  // Both events of a checkout, and an event that Stripe sends again, have the same key: the credits are added once.
+  // An event that Stripe sends again has the same id: its credits are added once. Of a checkout only one event says `paid`.
   await turnpike(
     `/accounts/${encodeURIComponent(account)}/credits`,
     { amount: dollars(cents), note: `Stripe ${payment.id}` },
-    { 'idempotency-key': `stripe-${payment.id}` },
+    { 'idempotency-key': `stripe-${event.id}` },
   )
   return { status: 200, text: 'credited' }
 }
