@@ -1,6 +1,7 @@
 // The key that pays for the playground: one that the server makes for this operator, or one that was pasted. Kept in memory until
 // the operator signs out or the page is reloaded.
 import { call } from '../../api/call.ts'
+import { serverNow } from '../../api/connection.ts'
 import type { KeyWithSecret } from '../../api/keys.ts'
 
 let pasted = ''
@@ -24,7 +25,7 @@ const RENEWED_BEFORE_MS = 5 * 60_000
 export async function keyFor(accountId: string): Promise<string> {
   const known = made.get(accountId) ?? make(accountId)
   const { secret, expiresAt } = await known
-  if (expiresAt - Date.now() > RENEWED_BEFORE_MS) return secret
+  if (expiresAt - serverNow() > RENEWED_BEFORE_MS) return secret
   const next = made.get(accountId)
   return (await (next === known || next === undefined ? make(accountId) : next)).secret
 }
