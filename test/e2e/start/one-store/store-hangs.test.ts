@@ -63,7 +63,7 @@ function makeSlow(gateway: Gateway): void {
 }
 
 function isLocked(gateway: Gateway): boolean {
-  using db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { timeout: 5000 })
+  using db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { timeout: 0 })
   try {
     db.exec('BEGIN IMMEDIATE; ROLLBACK')
     return false
