@@ -64,10 +64,10 @@ const LONG = [
   'contract/wires/recorded',
 ].map(name => `test/${name}.test.ts`)
 
-// An e2e file spends more than half of its time waiting, so three of them keep a core busy. The others compute, or have several
-// processes each: fewer at once, or they would measure each other.
-const SLOTS = 3 * Math.max(2, availableParallelism()) + 1
-const slotsOf = (file: string) => (MEASURING.test(file) ? 6 : /^test\/(e2e|clients)\//.test(file) ? 1 : 2)
+// An e2e file spends half of its time waiting, so two of them keep a core busy. The others compute, or have several processes
+// each: fewer at once, or they would measure each other. More at once take longer: the cores are busy already.
+const SLOTS = 2 * Math.max(2, availableParallelism()) + 1
+const slotsOf = (file: string) => (MEASURING.test(file) ? 4 : /^test\/(e2e|clients)\//.test(file) ? 1 : 2)
 
 // Files that measure processor time, latency or memory need most of the machine.
 const MEASURING =
