@@ -126,7 +126,7 @@ test('while it fails, the webhook and its delivery say so', async () => {
   const { id } = await gateway.createAccount()
 
   await gateway.addCredits(id, '1')
-  await until('an attempt has failed', async () => (await deliveriesOf(webhook))[0]?.error !== null)
+  await until('an attempt has failed', async () => typeof (await deliveriesOf(webhook))[0]?.error === 'string')
   const failing = (await gateway.admin('GET', `/webhooks/${webhook.id}`)).body
   const [delivery] = await deliveriesOf(webhook)
   assert.ok(typeof failing.failing_since === 'string')
