@@ -30,3 +30,24 @@ export function standardModel(overrides: Fields = {}): Fields {
     ...overrides,
   }
 }
+
+// `test/pair` with a target at each of two providers, the first one preferred; `test/dead` at one that does not answer.
+export function pairConfig(upstreamUrl: string, deadUrl: string, second: string): Fields {
+  return standardConfig(upstreamUrl, {
+    providers: [
+      standardProvider(upstreamUrl, { id: 'one' }),
+      standardProvider(upstreamUrl, { id: 'two' }),
+      standardProvider(deadUrl, { id: 'dead' }),
+    ],
+    models: [
+      standardModel({
+        id: 'test/pair',
+        targets: [
+          { provider: 'one', model: 'first', priority: 0 },
+          { provider: 'two', model: second, priority: 1 },
+        ],
+      }),
+      standardModel({ id: 'test/dead', targets: [{ provider: 'dead', model: 'gone' }] }),
+    ],
+  })
+}

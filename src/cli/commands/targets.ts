@@ -144,7 +144,7 @@ async function modelsOf({ provider, model }: Target, client: Client): Promise<re
       const others = targets.filter(each => each.provider !== provider || each.model !== model)
       if (status === 'active' && others.length < targets.length) served.push({ id: String(id), others })
     }
-    if (page.has_more !== true) return served
+    if (page.has_more !== true || models.length === 0) return served
     after = `&after=${encodeURIComponent(String(models.at(-1)?.id))}`
   }
 }

@@ -18,9 +18,6 @@ import {
   watched,
 } from './passes.ts'
 
-// The first one with everything that is checked.
-const SCHEMA_MIN = 23
-
 export function auditDatabase(path: string, options: AuditOptions): AuditReport {
   if (!existsSync(path)) throw new NotAuditable(`database not found: ${path}`)
   const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
@@ -57,7 +54,7 @@ function refuseForeign(db: DatabaseSync, path: string): void {
   }
   if (applicationId !== APPLICATION_ID) throw new NotAuditable(`${path} is not a Turnpike database`)
   const { user_version: schema } = db.prepare('PRAGMA user_version').get() ?? {}
-  refuseOlder(Number(schema), SCHEMA_MIN)
+  refuseOlder(Number(schema))
 }
 
 function auditFile(db: DatabaseSync, counts: AuditCounts): void {

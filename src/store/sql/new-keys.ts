@@ -60,13 +60,15 @@ async function refuseNewKey(
 
 // Only keys that expire at most this much later than the new one are counted: as far as a clock may have been ahead.
 const LATER_MS = DAY_MS
+// Per call: an operator may have created any number of keys with this name and tag. The next call takes the rest.
+const REPLACED_MAX = 100
 
 // The operator's row is locked, so that racing calls do not each leave room for their own key.
 export async function createReplacing(tx: Tx, { tag, max }: KeysOfTag, input: ExpiringKey, actor: Actor) {
   await tx.run('UPDATE operator SET last_used_at = last_used_at WHERE id = $1', [actor.id ?? null])
   const own = await tx.all(
     `SELECT id FROM api_key WHERE expires_at > $1 AND expires_at <= $2 AND expired_at IS NULL AND revoked_at IS NULL
-       AND name = $3 AND tags${tx.jsonCast} ->> CAST($4 AS TEXT) = $5 ORDER BY id DESC`,
+       AND name = $3 AND tags${tx.jsonCast} ->> CAST($4 AS TEXT) = $5 ORDER BY id DESC LIMIT ${REPLACED_MAX}`,
     [tx.now(), input.expiresAt + LATER_MS, input.name, ...tag],
   )
   const key = await createKey(tx, input, actor)

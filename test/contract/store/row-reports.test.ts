@@ -6,11 +6,11 @@ import { seedStore } from '../../../bench/seed-store.ts'
 import { DAY_MS } from '../../../src/domain/key.ts'
 import { HOUR_MS, type UsageRow } from '../../../src/domain/usage.ts'
 import { type RowSpan, SUMMARY_GROUPS } from '../../../src/store/contract/operator.ts'
-import type { Sql } from '../../../src/store/sql/sql.ts'
 import { sqlUsage } from '../../../src/store/sql/usage/usage.ts'
 import { ENGINES, openRepositories, type Repositories } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { allRows, byGroup, fits, rollAll, sumUp } from '../../support/usage-hours.ts'
+import { watchedReads } from '../../support/watched-reads.ts'
 
 const ROWS = 5_000
 const UNTIL = Date.UTC(2026, 5, 20, 11)
@@ -89,18 +89,7 @@ for (const { engine, open } of ENGINES) {
 
     if (engine !== 'sqlite') return
     await t.test('no more is read than the range, or the rows of the key or account', async () => {
-      const texts = new Map<string, readonly unknown[]>()
-      const watched: Sql = {
-        ...repositories.sql,
-        all(text, params = []) {
-          texts.set(text, params)
-          return repositories.sql.all(text, params)
-        },
-        get(text, params = []) {
-          texts.set(text, params)
-          return repositories.sql.get(text, params)
-        },
-      }
+      const { watched, texts } = watchedReads(repositories.sql)
       const usage = sqlUsage(watched)
       for (const owner of [{ from: ago(3) }, { keyId: 'key_seed0003' }, { accountId: 'acct_seed0004' }]) {
         await usage.listByCost({ limit: 10, ...owner }, ROWS)

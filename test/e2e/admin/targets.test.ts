@@ -6,28 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openFixture } from '../../support/fixture.ts'
 import { freePort } from '../../support/free-port.ts'
 import type { Loose } from '../../support/http-call.ts'
-import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
+import { pairConfig } from '../../support/standard-config.ts'
 
 const dead = `http://127.0.0.1:${await freePort()}/v1`
-const { gateway, upstream } = await openFixture(url =>
-  standardConfig(url, {
-    providers: [
-      standardProvider(url, { id: 'one' }),
-      standardProvider(url, { id: 'two' }),
-      standardProvider(dead, { id: 'dead' }),
-    ],
-    models: [
-      standardModel({
-        id: 'test/pair',
-        targets: [
-          { provider: 'one', model: 'first', priority: 0 },
-          { provider: 'two', model: 'second', priority: 1 },
-        ],
-      }),
-      standardModel({ id: 'test/dead', targets: [{ provider: 'dead', model: 'gone' }] }),
-    ],
-  }),
-)
+const { gateway, upstream } = await openFixture(url => pairConfig(url, dead, 'second'))
 const { secret } = await gateway.createKey({ credits: '100' })
 const servedBy = async () => (await gateway.chat({ model: 'test/pair' }, { key: secret })).headers['x-svc-provider']
 const set = (provider: string, model: string, disabled: boolean) =>

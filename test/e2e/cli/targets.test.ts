@@ -5,29 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { cli } from '../../support/cli.ts'
 import { openFixture } from '../../support/fixture.ts'
 import { freePort } from '../../support/free-port.ts'
-import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
+import { pairConfig } from '../../support/standard-config.ts'
 import { onTerminal, visible } from '../../support/terminal.ts'
 
 const dead = `http://127.0.0.1:${await freePort()}/v1`
-const { gateway } = await openFixture(url =>
-  standardConfig(url, {
-    providers: [
-      standardProvider(url, { id: 'one' }),
-      standardProvider(url, { id: 'two' }),
-      standardProvider(dead, { id: 'dead' }),
-    ],
-    models: [
-      standardModel({
-        id: 'test/pair',
-        targets: [
-          { provider: 'one', model: 'first', priority: 0 },
-          { provider: 'two', model: 'second:8b', priority: 1 },
-        ],
-      }),
-      standardModel({ id: 'test/dead', targets: [{ provider: 'dead', model: 'gone' }] }),
-    ],
-  }),
-)
+const { gateway } = await openFixture(url => pairConfig(url, dead, 'second:8b'))
 const run = (...args: string[]) => cli(gateway, args)
 const { secret } = await gateway.createKey({ credits: '100' })
 const servedBy = async () => (await gateway.chat({ model: 'test/pair' }, { key: secret })).headers['x-svc-provider']
