@@ -16,6 +16,7 @@ export type SettingsObject = {
   readonly config_file: string | null
   readonly explain: boolean
   readonly show_upstream_cost: boolean
+  readonly credits_per_usd: string | null
   readonly allow_private_upstreams: boolean
   // Null: switched off.
   readonly portal: { readonly url: string | null; readonly name: string; readonly color: string | null } | null
@@ -23,16 +24,23 @@ export type SettingsObject = {
 
 export type RedisState = 'none' | 'ok' | 'away'
 
-// Only `redis` changes while the process runs.
-export type SettingsFacts = Omit<SettingsObject, 'object' | 'redis' | 'defaults'> & {
+// Only `redis` and the rate, which is applied with the file, change while the process runs.
+export type SettingsFacts = Omit<SettingsObject, 'object' | 'redis' | 'defaults' | 'credits_per_usd'> & {
   readonly defaults: KeyDefaults
   redis(): RedisState
+  creditsPerUsd(): string | null
 }
 
 export type SettingsMethod = () => SettingsObject
 
-export function settingsMethod({ redis, defaults, ...facts }: SettingsFacts): SettingsMethod {
-  return () => ({ object: 'settings', ...facts, redis: redis(), defaults: defaultsObject(defaults) })
+export function settingsMethod({ redis, defaults, creditsPerUsd, ...facts }: SettingsFacts): SettingsMethod {
+  return () => ({
+    object: 'settings',
+    ...facts,
+    redis: redis(),
+    credits_per_usd: creditsPerUsd(),
+    defaults: defaultsObject(defaults),
+  })
 }
 
 function defaultsObject(defaults: KeyDefaults): SettingsObject['defaults'] {

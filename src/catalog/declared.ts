@@ -13,6 +13,7 @@ export type Declared = {
   readonly catalog: DeclaredCatalog
   readonly digest: string | null
   readonly exchange: Exchange
+  readonly creditsPerUsd: string | null
   // A stored provider with its placeholders resolved and its credentials. Undefined if they are not known: no provider of this
   // name is declared, or one with another address.
   resolveProvider(stored: Provider): ResolvedProvider | undefined
@@ -24,7 +25,7 @@ export type Declared = {
 type ResolvedProvider = { readonly provider: Provider; readonly credentials: readonly Credential[] }
 
 export function declaredBy(config: Config, newId: () => string): Declared {
-  const { providers, models, raw, digest, exchange } = config.catalog ?? withoutFile(config, newId)
+  const { providers, models, raw, digest, exchange, creditsPerUsd } = config.catalog ?? withoutFile(config, newId)
   const resolved = { providers: byId(providers.map(withoutCredentials)), models: byId(models) }
   const stored = { providers: byId(raw.providers), models: byId(raw.models) }
   const credentialsOf = (id: string) => providers.find(provider => provider.id === id)?.credentials ?? []
@@ -35,6 +36,7 @@ export function declaredBy(config: Config, newId: () => string): Declared {
     },
     digest,
     exchange,
+    creditsPerUsd,
     resolveProvider(provider) {
       const declared = stored.providers.get(provider.id)
       if (declared === undefined || isElsewhere(declared, provider)) return undefined
@@ -78,7 +80,7 @@ function withoutFile({ detected }: Config, newId: () => string) {
     ...detected.models.filter(({ targets }) => targets.every(({ provider }) => ids.has(provider))),
   ]
   const raw = { providers: providers.map(withoutCredentials), models }
-  return { providers, models, raw, digest: null, exchange: AT_PAR }
+  return { providers, models, raw, digest: null, exchange: AT_PAR, creditsPerUsd: null }
 }
 
 function withoutCredentials({ credentials: _, ...provider }: ProviderDeclaration): Provider {

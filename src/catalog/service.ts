@@ -19,6 +19,8 @@ export type CatalogService = {
   readonly live: LiveCatalog
   readonly encryption: Encryption
   exchange(): Exchange
+  // The rate that the file states; null without one.
+  creditsPerUsd(): string | null
   // The credentials declared by the file or environment.
   credentialsOf(providerId: string): readonly Credential[]
   // Loads the store's current catalog and puts it in force.
@@ -107,6 +109,7 @@ export async function openCatalog(store: Store, context: CatalogContext): Promis
     encryption: credentialEncryption.encryption,
     revision: () => revision,
     exchange: () => declared.exchange,
+    creditsPerUsd: () => declared.creditsPerUsd,
     credentialsOf: id => declared.credentialsOf(id).filter(isOfProvider),
     refresh: () => next(async () => live.replace(await current())),
     apply: (dryRun, actor) =>

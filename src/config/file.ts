@@ -6,7 +6,7 @@ import { declarationOf, type ProviderDeclaration, providerOf } from '../catalog/
 import { isDecimal, type ModelInput, type ProviderInput } from '../catalog/schema.ts'
 import type { Provider } from '../domain/catalog.ts'
 import { parseCredits } from '../domain/credits.ts'
-import type { Exchange } from '../domain/dollars.ts'
+import { type Exchange, formatFactor } from '../domain/dollars.ts'
 import { type KeyDefaults, SCOPES } from '../domain/key.ts'
 import { BadConfig } from './bad-config.ts'
 import { exchangeOf, refuseMistakes } from './file-rules.ts'
@@ -21,6 +21,8 @@ export type FileCatalog = {
   readonly providers: readonly ProviderDeclaration[]
   readonly models: readonly ModelDeclaration[]
   readonly exchange: Exchange
+  // The rate that the file states; null if it is the default of one credit per dollar.
+  readonly creditsPerUsd: string | null
   // It names neither providers nor models.
   readonly isSilent: boolean
   // The digest of the file's text.
@@ -93,6 +95,7 @@ function catalogOf(file: FileInput, raw: FileInput): Omit<FileCatalog, 'digest'>
     providers: providers.map(declarationOf),
     models: models.map(model => modelOf(model, exchange)),
     exchange,
+    creditsPerUsd: file.credits_per_usd === undefined ? null : formatFactor(exchange.creditsPerUsd),
     isSilent: file.providers === undefined && file.models === undefined,
     raw: {
       providers: providers.map((provider, index) =>

@@ -208,7 +208,7 @@ export function parseDecimal(text: string, decimals: number): bigint | undefined
   return match[1] === '-' ? -whole : whole
 }
 
-function formatDecimal(amount: bigint, decimals: number): string {
+export function formatDecimal(amount: bigint, decimals: number): string {
   if (amount === 0n) return '0'
   const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0')
   const point = digits.length - decimals

@@ -1,6 +1,6 @@
 // Converts the operator's US dollars to credits exactly: factors are whole millionths, and rounding happens once, upwards. See
 // docs/decisions/prices.md.
-import { type Atto, ceilDiv, NANO_MAX, type Pico, parseDecimal } from './credits.ts'
+import { type Atto, ceilDiv, formatDecimal, NANO_MAX, type Pico, parseDecimal } from './credits.ts'
 
 // 10⁻⁶ of one.
 export type Factor = bigint
@@ -17,6 +17,10 @@ const FACTOR_MAX: Factor = 1_000_000n * ONE
 export function parseFactor(text: string): Factor | undefined {
   const factor = parseDecimal(text, 6)
   return factor === undefined || factor <= 0n || factor > FACTOR_MAX ? undefined : factor
+}
+
+export function formatFactor(factor: Factor): string {
+  return formatDecimal(factor, 6)
 }
 
 // The caller's price for an amount in pico-dollars; undefined when it exceeds the maximum price.

@@ -18,7 +18,7 @@ import { playgroundMethod } from '../admin/playground.ts'
 import { reportMethods, type Standing } from '../admin/reports.ts'
 import { searchMethod } from '../admin/search.ts'
 import { sessionMethods, sessionsOf } from '../admin/sessions.ts'
-import { type SettingsMethod, settingsMethod } from '../admin/settings.ts'
+import { type SettingsFacts, type SettingsMethod, settingsMethod } from '../admin/settings.ts'
 import { webhookMethods } from '../admin/webhooks.ts'
 import { InvalidDocument, readModel, readProvider } from '../catalog/document.ts'
 import { type CatalogService, requirePackages } from '../catalog/service.ts'
@@ -120,7 +120,7 @@ export function openOperator(
         randomBytes,
       }),
       sessions,
-      settings: settingsOf(config, v1.redis),
+      settings: settingsOf(config, { redis: v1.redis, creditsPerUsd: catalogService.creditsPerUsd }),
       catalog: catalogMethods({
         catalog: store.catalog,
         catalogService,
@@ -175,12 +175,12 @@ function standingOf(
   return { targets: v1.health, others: async () => (await others.get()) ?? { nearLimits: [], webhooks: [] } }
 }
 
-function settingsOf(config: Config, redis: V1['redis']): SettingsMethod {
+function settingsOf(config: Config, current: Pick<SettingsFacts, 'redis' | 'creditsPerUsd'>): SettingsMethod {
   const { adminListen } = config
   return settingsMethod({
     version: version(),
     engine: config.databaseUrl === undefined ? 'sqlite' : 'postgres',
-    redis,
+    ...current,
     brand: { key_prefix: config.brand.keyPrefix, header_prefix: config.brand.headerPrefix },
     defaults: config.defaults,
     usage_retention_days: config.usageRetentionDays ?? null,
@@ -200,7 +200,7 @@ const portalSettings = ({ url, name, color }: NonNullable<Config['portal']>) => 
 // The admin operations on the catalog: how documents are read, encryption, and the rules for upstream addresses.
 type CatalogMethodNeeds = {
   readonly catalog: CatalogStore
-  readonly catalogService: Omit<CatalogService, 'live' | 'revision'>
+  readonly catalogService: Omit<CatalogService, 'live' | 'revision' | 'creditsPerUsd'>
   readonly config: Pick<Config, 'allowPrivateUpstreams' | 'bounds'>
   healthOf(providerId: string): ProviderHealth
   readonly test: TargetNeeds['test']

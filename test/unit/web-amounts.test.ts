@@ -2,7 +2,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { amount, columnAmount, columnPlaces, isLess, minus, plus } from '../../web/src/format/amounts.ts'
+import {
+  amount,
+  amountHeight,
+  amountWithUnit,
+  axisAmount,
+  columnAmount,
+  columnPlaces,
+  exactAmount,
+  isLess,
+  minus,
+  plus,
+  withAmountsShown,
+} from '../../web/src/format/amounts.ts'
+import { inUnit, showInDollars, unit } from '../../web/src/format/currency.ts'
 
 test('an amount has two decimals above one credit and three significant digits below', () => {
   const shown = {
@@ -70,3 +83,62 @@ test('sums and differences are exact', () => {
   assert.equal(minus('0.0007', '0.000796'), '-0.000096000')
   assert.deepEqual([isLess('0.0007', '0.000796'), isLess('1', '1.000'), isLess('-1', '0')], [true, false, true])
 })
+
+test('in US dollars an amount is divided by the rate, exactly, and has a sign', t => {
+  t.after(() => showInDollars(undefined))
+  assert.deepEqual(
+    [unit(), amountWithUnit('250'), exactAmount('0.000483476', 0)],
+    ['credits', '250.00 credits', '0.000483476'],
+  )
+
+  showInDollars('100')
+
+  assert.deepEqual(
+    [unit(), amountWithUnit('250'), amount('-12.5'), amount('0')],
+    ['US dollars', '$2.50', '−$0.125', '$0'],
+  )
+  assert.equal(withAmountsShown('owes 12.5 credits, has 0 credits left'), 'owes $0.125, has $0 left')
+  assert.equal(exactAmount('0.000483476', 0), '$0.00000483476')
+  assert.equal(exactAmount('-1234567.5'), '−$12,345.675')
+  const column = ['100000', '0.000000001', '-0.000000001', '0']
+  const places = columnPlaces(column)
+  assert.deepEqual(
+    column.map(value => columnAmount(value, places)),
+    ['$1,000.0000', '<$0.0001', '>−$0.0001', '–'],
+  )
+  assert.deepEqual(
+    [amountHeight('250'), axisAmount(2500), axisAmount(0.25), axisAmount(0)],
+    [2.5, '$2.5K', '$0.25', '0'],
+  )
+})
+
+test('dollars differ from credits divided by the rate by at most half of the fifteenth decimal', t => {
+  t.after(() => showInDollars(undefined))
+  fc.assert(
+    fc.property(
+      fc.bigInt({ min: -(10n ** 19n), max: 10n ** 19n }),
+      fc.bigInt({ min: 1n, max: 10n ** 12n }),
+      (nano, micro) => {
+        showInDollars(decimal(micro, 6))
+
+        const shown = BigInt(inUnit(decimal(nano, 9)).replace('.', ''))
+
+        const difference = shown * micro - nano * 10n ** 12n
+        assert.ok((difference < 0n ? -difference : difference) * 2n <= micro)
+      },
+    ),
+  )
+})
+
+test('a rate that is none leaves amounts in credits', t => {
+  t.after(() => showInDollars(undefined))
+  for (const rate of ['0', 'x', '']) {
+    showInDollars(rate)
+    assert.equal(amount('1.5'), '1.50')
+  }
+})
+
+function decimal(units: bigint, places: number): string {
+  const digits = String(units < 0n ? -units : units).padStart(places + 1, '0')
+  return `${units < 0n ? '-' : ''}${digits.slice(0, -places)}.${digits.slice(-places)}`
+}

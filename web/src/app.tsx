@@ -2,8 +2,10 @@
 import { lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { queries } from './api/queries.ts'
-import { resume, useSessionState } from './api/session.ts'
+import { resume, type Session, useSessionState } from './api/session.ts'
 import { MayChange, SessionContext } from './api/session-context.ts'
+import { useSettings } from './api/settings.ts'
+import { useCurrency } from './components/currency.ts'
 import { Login } from './pages/login/login.tsx'
 import { NotFound } from './pages/not-found.tsx'
 import { forgetKeys } from './pages/playground/own-key.ts'
@@ -38,9 +40,15 @@ export function App(): ReactNode {
 
   if (state.is === 'unknown') return <Resuming resume={resume} />
   if (state.is === 'none') return <Login because={state.because} />
+  return <SignedIn session={state.session} />
+}
+
+function SignedIn({ session }: { readonly session: Session }): ReactNode {
+  const { data: settings } = useSettings()
+  useCurrency(settings?.credits_per_usd)
   return (
-    <SessionContext value={state.session}>
-      <MayChange value={state.session.operator.role === 'admin'}>
+    <SessionContext value={session}>
+      <MayChange value={session.operator.role === 'admin'}>
         <Shell>
           <ErrorBoundary>
             <Suspense fallback={<Loading />}>

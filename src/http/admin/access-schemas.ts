@@ -54,6 +54,9 @@ const SettingsShape = Type.Object({
   config_file: nullable(Type.String()),
   explain: Type.Boolean(),
   show_upstream_cost: Type.Boolean({ description: 'Whether keys see `upstream_cost` on their own usage rows.' }),
+  credits_per_usd: nullable(
+    Type.String({ description: 'The rate of the configuration file; null if it states none, which is one credit.' }),
+  ),
   allow_private_upstreams: Type.Boolean(),
   portal: Type.Union(
     [Type.Object({ url: nullable(Type.String()), name: Type.String(), color: nullable(Type.String()) }), Type.Null()],

@@ -44,6 +44,18 @@ test('apply reports the differences, changes nothing with --dry-run, and applies
   assert.ok((await gateway.audit()).ok)
 })
 
+test('the settings have the exchange rate of the applied file', async () => {
+  await using upstream = await startUpstream()
+  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  const rate = async () => (await gateway.admin('GET', '/settings')).body.credits_per_usd
+
+  assert.equal(await rate(), null)
+  await gateway.writeConfig({ ...standardConfig(upstream.url), credits_per_usd: '012.50' })
+  assert.equal((await cli(gateway, ['apply'])).code, 0)
+
+  assert.equal(await rate(), '12.5')
+})
+
 test('a changed setting that needs a restart is named, and no other', async () => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })

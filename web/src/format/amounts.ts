@@ -1,5 +1,7 @@
-// Rounds amounts of credits for display, digit by digit: money never becomes a float, not even here.
-import { type Decimal, groupDigits, isZero, readDecimal } from './decimals.ts'
+// Rounds amounts of credits for display, in the unit that is shown (currency.ts) and digit by digit: money never becomes a float,
+// not even here.
+import { currencySign, inUnit, unit } from './currency.ts'
+import { chartHeight, type Decimal, groupDecimal, groupDigits, isZero, readDecimal } from './decimals.ts'
 
 // Below one credit this many digits are significant; above, two decimals are.
 const SIGNIFICANT = 3
@@ -10,16 +12,44 @@ const FRACTION_PLACES_MAX = 6
 
 // "4.129505622" → "4.13", "0.000483476" → "0.000483", "0.5" → "0.50".
 export function amount(text: string): string {
-  const decimal = readDecimal(text)
+  const decimal = readDecimal(inUnit(text))
   if (decimal === undefined) return text
-  if (isZero(text)) return '0'
+  if (isZero(text)) return `${currencySign()}0`
   const { whole, fraction } = rounded(decimal, significantPlaces(decimal))
   return written({ sign: decimal.sign, whole, fraction: fraction.replace(/0+$/, '').padEnd(PLACES_MIN, '0') })
 }
 
+// "4.13 credits", "$4.13"
+export function amountWithUnit(text: string): string {
+  return unit() === 'credits' ? `${amount(text)} credits` : amount(text)
+}
+
+// The amounts in a sentence of the server, such as "has 0.25 credits left".
+export function withAmountsShown(text: string): string {
+  return text.replaceAll(/\b(\d{1,10}(?:\.\d{1,9})?) credits\b/g, (_, credits) => amountWithUnit(credits))
+}
+
+// All digits, with at least this many decimals.
+export function exactAmount(text: string, places = 2): string {
+  const digits = groupDecimal(inUnit(text), places)
+  return digits.startsWith('−') ? `−${currencySign()}${digits.slice(1)}` : currencySign() + digits
+}
+
+// For axis labels, which have room for a few digits. The value is in the unit already.
+export function axisAmount(value: number): string {
+  if (value === 0) return '0'
+  return currencySign() + (value < 1 ? String(Number(value.toPrecision(2))) : AXIS.format(value))
+}
+
+const AXIS = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+
+export function amountHeight(text: string): number {
+  return chartHeight(inUnit(text))
+}
+
 // The decimals that all amounts of a column have: enough for the smallest one, within a bound.
 export function columnPlaces(values: readonly string[]): number {
-  const decimals = values.flatMap(value => (isZero(value) ? [] : (readDecimal(value) ?? [])))
+  const decimals = values.flatMap(value => (isZero(value) ? [] : (readDecimal(inUnit(value)) ?? [])))
   const most = decimals.some(({ whole }) => whole !== '0') ? PLACES_MAX : FRACTION_PLACES_MAX
   return Math.min(
     most,
@@ -29,12 +59,12 @@ export function columnPlaces(values: readonly string[]): number {
 
 // "–" for zero; an amount too small for the column is shown as "<0.0001", never as zero.
 export function columnAmount(text: string, places: number): string {
-  const decimal = readDecimal(text)
+  const decimal = readDecimal(inUnit(text))
   if (decimal === undefined) return text
   if (isZero(text)) return '–'
   const { whole, fraction } = rounded(decimal, places)
   if (whole !== '0' || /[1-9]/.test(fraction)) return written({ sign: decimal.sign, whole, fraction })
-  const least = `0.${'1'.padStart(places, '0')}`
+  const least = `${currencySign()}0.${'1'.padStart(places, '0')}`
   return decimal.sign === '-' ? `>−${least}` : `<${least}`
 }
 
@@ -82,5 +112,5 @@ function rounded({ sign, whole, fraction }: Decimal, places: number): Decimal {
 }
 
 function written({ sign, whole, fraction }: Decimal): string {
-  return `${sign === '-' ? '−' : ''}${groupDigits(whole)}${fraction === '' ? '' : `.${fraction}`}`
+  return `${sign === '-' ? '−' : ''}${currencySign()}${groupDigits(whole)}${fraction === '' ? '' : `.${fraction}`}`
 }

@@ -38,15 +38,7 @@ export function isZero(text: string): boolean {
   return /^-?0*(\.0*)?$/.test(text)
 }
 
-// For axis labels, which have room for a few digits.
-export function axisAmount(value: number): string {
-  if (value === 0) return '0'
-  return value < 1 ? String(Number(value.toPrecision(2))) : AXIS.format(value)
-}
-
-const AXIS = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
-
-// The height on a chart, the only place where a float is exact enough.
+// For comparing and for heights on a chart, the only places where a float is exact enough.
 export function chartHeight(text: string): number {
   return Number(text)
 }

@@ -1,7 +1,7 @@
 // The frame around every page: navigation, user menu and connection status.
 import { ActionIcon, AppShell, Box, Burger, Group, Menu, NavLink, Text, Tooltip } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { IconBook, IconClock, IconLogout, IconUserCircle } from '@tabler/icons-react'
+import { IconBook, IconClock, IconCoins, IconLogout, IconUserCircle } from '@tabler/icons-react'
 import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { signOut } from '../api/session.ts'
@@ -10,6 +10,7 @@ import { useSettings } from '../api/settings.ts'
 import { notifyError } from '../components/notify.tsx'
 import icon from '../icon.svg'
 import { ConnectionBar } from './connection-bar.tsx'
+import { CurrencySwitch, useCurrencySwitch } from './currency-switch.tsx'
 import { PAGES } from './pages.ts'
 import { SchemeSwitch } from './scheme-switch.tsx'
 import { Shortcuts } from './shortcuts.tsx'
@@ -41,6 +42,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
           </Group>
           <Group gap="xs" wrap="nowrap">
             <Shortcuts />
+            <CurrencySwitch />
             <ZoneSwitch />
             <SchemeSwitch />
             <UserMenu />
@@ -96,6 +98,7 @@ function NavFooter(): ReactNode {
 function UserMenu(): ReactNode {
   const { operator } = useSession()
   const zone = useZoneSwitch()
+  const currency = useCurrencySwitch()
   return (
     <Menu position="bottom-end" width={220}>
       <Menu.Target>
@@ -112,6 +115,11 @@ function UserMenu(): ReactNode {
         <Menu.Item leftSection={<IconClock size={16} />} closeMenuOnClick={false} onClick={zone.change}>
           {zone.label}
         </Menu.Item>
+        {currency !== undefined && (
+          <Menu.Item leftSection={<IconCoins size={16} />} closeMenuOnClick={false} onClick={currency.change}>
+            {currency.label}
+          </Menu.Item>
+        )}
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void signOut().catch(notifyError)}>
           Sign out
         </Menu.Item>

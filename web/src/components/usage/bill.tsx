@@ -2,13 +2,19 @@
 import { Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { UsageRow } from '../../api/usage.ts'
-import { groupDecimal, shiftDecimal } from '../../format/decimals.ts'
+import { exactAmount } from '../../format/amounts.ts'
+import { unitLabel } from '../../format/currency.ts'
+import { shiftDecimal } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
 import { Credits } from '../credits.tsx'
 import { Panel } from '../panel.tsx'
 import { TableFrame } from '../table-frame.tsx'
 
-const COLUMNS = [{ name: 'Type' }, { name: 'Tokens', isRight: true }, { name: 'Credits per million', isRight: true }]
+const columns = () => [
+  { name: 'Type' },
+  { name: 'Tokens', isRight: true },
+  { name: `${unitLabel()} per million`, isRight: true },
+]
 
 const SOURCES = {
   upstream: 'Tokens as counted by the provider.',
@@ -40,7 +46,7 @@ export function Bill({ of: row, children }: { readonly of: Billed; readonly chil
   const price = row.price && pricesFor(row.prompt_tokens, row.price)
   return (
     <Panel title="Tokens and cost" about={SOURCES[row.usage_source]} flush>
-      <TableFrame label="Tokens and prices" columns={COLUMNS} hasCards={false}>
+      <TableFrame label="Tokens and prices" columns={columns()} hasCards={false}>
         <Line kind="Prompt" tokens={fresh} price={price?.prompt} />
         {image > 0 && <Line kind="Prompt, images" tokens={image} price={price?.image ?? price?.prompt} />}
         {audio > 0 && <Line kind="Prompt, audio" tokens={audio} price={price?.audio ?? price?.prompt} />}
@@ -98,7 +104,7 @@ function Line({ kind, tokens, price }: LineProps): ReactNode {
     <Table.Tr>
       <Table.Td>{kind}</Table.Td>
       <Table.Td className="right number">{count(tokens)}</Table.Td>
-      <Table.Td className="right number">{million === undefined ? '–' : groupDecimal(million)}</Table.Td>
+      <Table.Td className="right number">{million === undefined ? '–' : exactAmount(million)}</Table.Td>
     </Table.Tr>
   )
 }
@@ -118,7 +124,7 @@ export function Sum({
     <Table.Tr fw={isBold ? 650 : 400}>
       <Table.Td>{name}</Table.Td>
       <Table.Td colSpan={2} className="right" c={isLoss ? 'var(--mantine-color-error)' : undefined}>
-        <Credits value={value} isExact /> credits
+        <Credits value={value} isExact hasUnit />
       </Table.Td>
     </Table.Tr>
   )

@@ -16,6 +16,7 @@ import { Panel } from '../../components/panel.tsx'
 import { useParams } from '../../components/search-params.ts'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
+import { unit } from '../../format/currency.ts'
 import { isZero } from '../../format/decimals.ts'
 import { SpendByDay } from '../usage/spend-by-day.tsx'
 import { AccountKeys } from './account-keys.tsx'
@@ -40,9 +41,9 @@ export default function AccountDetail({ id }: { readonly id: string }): ReactNod
       actions={<Actions of={account} />}
     >
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
-        <Panel title="Balance" about="In credits">
+        <Panel title="Balance" about={`In ${unit()}`}>
           <Text fz={28} fw={650} lh={1.2} component="div" mb="sm">
-            <Credits value={balance.available} zero="0.00" />{' '}
+            <Credits value={balance.available} hasZero />{' '}
             <Text span size="sm" c="dimmed" fw={400} ml={6}>
               available
             </Text>
@@ -58,7 +59,7 @@ export default function AccountDetail({ id }: { readonly id: string }): ReactNod
             ]}
           />
         </Panel>
-        <Panel title="Spending" about="In credits">
+        <Panel title="Spending" about={`In ${unit()}`}>
           <BudgetBars of={account} />
         </Panel>
         <Panel title="Details">

@@ -21,6 +21,7 @@ import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 import { columnPlaces } from '../../format/amounts.ts'
+import { unit } from '../../format/currency.ts'
 import { chartHeight, isZero } from '../../format/decimals.ts'
 import { withoutControls } from '../../format/isolated.ts'
 import { ContactFields, NO_CONTACT } from './contact-fields.tsx'
@@ -74,7 +75,7 @@ export default function Accounts(): ReactNode {
     </Button>
   )
   return (
-    <Page title="Accounts" about="Keys draw credits from accounts. All amounts are in credits." actions={create}>
+    <Page title="Accounts" about={`Keys draw credits from accounts. Amounts are in ${unit()}.`} actions={create}>
       <SearchInput value={q} onSearch={text => setParams({ q: text })} label="Name, e-mail or ID" />
       {accounts.error !== null && <ErrorAlert error={accounts.error} onRetry={() => void accounts.refetch()} />}
       <Panel flush>
@@ -102,7 +103,7 @@ export default function Accounts(): ReactNode {
                   <StateBadge state={state} />
                 </Table.Td>
                 <Table.Td className="right">
-                  <Credits value={balance.available} places={places.available} zero="0.00" />
+                  <Credits value={balance.available} places={places.available} hasZero />
                 </Table.Td>
                 <Table.Td className="right">
                   <Credits value={balance.held} places={places.held} />

@@ -7,7 +7,8 @@ import { ApiError } from '../../api/call.ts'
 import { Credits } from '../../components/credits.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { notify } from '../../components/notify.tsx'
-import { amount } from '../../format/amounts.ts'
+import { amount, amountWithUnit } from '../../format/amounts.ts'
+import { unit } from '../../format/currency.ts'
 import { isZero, readDecimal } from '../../format/decimals.ts'
 
 export type AddCreditsProps = {
@@ -32,7 +33,7 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
       { amount: `${direction}${trimmed}`, ...(note.trim() === '' ? {} : { note: note.trim() }) },
       {
         onSuccess: entry => {
-          notify(`Balance changed by ${amount(entry.amount)} credits.`)
+          notify(`Balance changed by ${amountWithUnit(entry.amount)}.`)
           onClose()
         },
       },
@@ -49,7 +50,7 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
       >
         <Stack gap="sm">
           <Text size="sm">
-            <span className="name">{account.name}</span> has <Credits value={account.balance.available} /> credits
+            <span className="name">{account.name}</span> has <Credits value={account.balance.available} hasUnit />{' '}
             available
             {isZero(account.balance.owed)
               ? '.'
@@ -68,6 +69,7 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
           )}
           <TextInput
             label="Amount in credits"
+            description={isGood && unit() !== 'credits' ? `= ${amount(trimmed)}` : undefined}
             placeholder="10.00"
             inputMode="decimal"
             required

@@ -101,7 +101,7 @@ export function Ledger({ accountId }: { readonly accountId: string }): ReactNode
                 <Credits value={entry.amount} places={places} />
               </Table.Td>
               <Table.Td className="right">
-                <Credits value={entry.balance ?? '0'} places={places} zero="0.00" />
+                <Credits value={entry.balance ?? '0'} places={places} hasZero />
               </Table.Td>
               <Table.Td className="break" maw={420}>
                 <Note of={entry} accountId={accountId} />

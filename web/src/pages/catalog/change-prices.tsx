@@ -5,6 +5,7 @@ import { type ModelObject, type RepriceObject, useReprice } from '../../api/mode
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { notify } from '../../components/notify.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
+import { unit } from '../../format/currency.ts'
 import { count } from '../../format/numbers.ts'
 import { BeforeAfter } from './before-after.tsx'
 
@@ -119,7 +120,7 @@ function Preview({ of }: { readonly of: RepriceObject }): ReactNode {
   if (of.data.length === 0) return <Text size="sm">There are no models to change.</Text>
   return (
     <div style={{ maxHeight: 340, overflow: 'auto' }} className="panel">
-      <TableFrame label="Prices that clients pay, in credits" columns={COLUMNS}>
+      <TableFrame label={`Prices that clients pay, in ${unit()}`} columns={COLUMNS}>
         {of.data.map(({ model, change, before, after, notes }) => (
           <Table.Tr key={model}>
             <Table.Td className="break">{model}</Table.Td>

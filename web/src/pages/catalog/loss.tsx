@@ -2,6 +2,8 @@
 import { Badge, Tooltip } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ModelObject } from '../../api/models.ts'
+import { exactAmount } from '../../format/amounts.ts'
+import { unit } from '../../format/currency.ts'
 import { chartHeight, shiftDecimal } from '../../format/decimals.ts'
 
 export function LossBadge({ of: model }: { readonly of: ModelObject }): ReactNode {
@@ -24,10 +26,8 @@ export function lossesOf({ pricing, targets }: Pick<ModelObject, 'pricing' | 'ta
     RATES.flatMap(rate => {
       const [paid, charged] = [pricing[rate], cost?.[rate]]
       if (charged === undefined || chartHeight(charged) <= chartHeight(paid)) return []
-      const million = (price: string) => shiftDecimal(price, 6) ?? price
-      return [
-        `${provider} ${model}: ${rate} costs ${million(charged)}, clients pay ${million(paid)} credits per million.`,
-      ]
+      const [costs, pays] = [charged, paid].map(price => exactAmount(shiftDecimal(price, 6) ?? price, 0))
+      return [`${provider} ${model}: ${rate} costs ${costs}, clients pay ${pays} ${unit()} per million.`]
     }),
   )
 }

@@ -16,6 +16,7 @@ import { useParams } from '../../components/search-params.ts'
 import { sortable, sortedBy, useSort } from '../../components/sorting.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
+import { unit } from '../../format/currency.ts'
 import { chartHeight } from '../../format/decimals.ts'
 import { shortCount } from '../../format/numbers.ts'
 import { ChangePrices } from './change-prices.tsx'
@@ -93,7 +94,11 @@ export default function Models(): ReactNode {
   const shown = open?.is === 'model' ? all.find(({ id }) => id === open.id) : undefined
 
   return (
-    <Page title="Models" about="Models that clients can use. Prices are in credits per million tokens." actions={add}>
+    <Page
+      title="Models"
+      about={`Models that clients can use. Prices are in ${unit()} per million tokens.`}
+      actions={add}
+    >
       <SearchInput value={params.get('q') ?? ''} onSearch={text => setParams({ q: text })} label="Name, ID or alias" />
       {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
       <Panel flush>

@@ -1,4 +1,4 @@
-// A price in credits per million tokens, exact.
+// A price per million tokens, exact.
 import type { ReactNode } from 'react'
 import { Credits } from '../../components/credits.tsx'
 import { shiftDecimal } from '../../format/decimals.ts'

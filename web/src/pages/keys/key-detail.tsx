@@ -17,6 +17,7 @@ import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { useParams } from '../../components/search-params.ts'
 import { StateBadge } from '../../components/state-badge.tsx'
+import { unit } from '../../format/currency.ts'
 import { SpendByDay } from '../usage/spend-by-day.tsx'
 import { EditKey } from './edit-key.tsx'
 import { RotateKey } from './rotate-key.tsx'
@@ -47,7 +48,7 @@ export default function KeyDetail({ id }: { readonly id: string }): ReactNode {
         <Panel title="Details">
           <DescriptionList of={[['Account', <AccountName key="account" id={key.account_id} />], ...detailsOf(key)]} />
         </Panel>
-        <Panel title="Spending" about="In credits">
+        <Panel title="Spending" about={`In ${unit()}`}>
           <BudgetBars of={key} />
         </Panel>
         <Panel

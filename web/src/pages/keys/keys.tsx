@@ -24,6 +24,7 @@ import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Ago } from '../../components/timestamp.tsx'
 import { columnPlaces } from '../../format/amounts.ts'
+import { unit } from '../../format/currency.ts'
 import { chartHeight } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
 import { CreateKey } from './create-key.tsx'
@@ -79,7 +80,7 @@ export default function Keys(): ReactNode {
   return (
     <Page
       title="Keys"
-      about="API keys that clients send as a bearer token. Secrets are shown only when created. Amounts are in credits."
+      about={`API keys that clients send as a bearer token. Secrets are shown only when created. Amounts are in ${unit()}.`}
       actions={create}
     >
       <Group gap="xs">

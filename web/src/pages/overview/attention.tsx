@@ -6,6 +6,7 @@ import { Link } from 'wouter'
 import { useKeyName } from '../../api/keys.ts'
 import type { Attention as Item } from '../../api/overview.ts'
 import { AccountName } from '../../components/account-name.tsx'
+import { withAmountsShown } from '../../format/amounts.ts'
 import { withoutControls } from '../../format/isolated.ts'
 
 const SHOWN_MAX = 6
@@ -37,7 +38,7 @@ export function Attention({ of: items, usage }: { readonly of: readonly Item[]; 
               {item.name}
             </Anchor>{' '}
             {item.kind === 'key_limit' && <KeyAccount id={item.id ?? ''} />}
-            <bdi>{withoutControls(item.message)}</bdi>
+            <bdi>{withAmountsShown(withoutControls(item.message))}</bdi>
           </List.Item>
         ))}
       </List>

@@ -8,8 +8,8 @@ import { pointLabel, type ValueAxisOptions } from '../../components/chart-axes.t
 import { Legend } from '../../components/legend.tsx'
 import { TimeChart, type TimeChartProps } from '../../components/time-chart.tsx'
 import { REQUESTS, TOKENS } from '../../components/usage/figures.ts'
-import { amount } from '../../format/amounts.ts'
-import { axisAmount } from '../../format/decimals.ts'
+import { amountWithUnit, axisAmount } from '../../format/amounts.ts'
+import { unit, unitLabel } from '../../format/currency.ts'
 import { axisDuration, axisPercent, count, duration, share, shortCount } from '../../format/numbers.ts'
 import { CauseLinks } from './cause-links.tsx'
 import { CAUSES, LATENCY, RATE, SPEND } from './figures.ts'
@@ -24,7 +24,9 @@ export type ChartsProps = {
 }
 
 export function Charts({ of, zone, usage, onZoom }: ChartsProps): ReactNode {
-  const points = useMemo(() => seriesOf(of), [of])
+  const shownIn = unit()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the heights are in the shown unit.
+  const points = useMemo(() => seriesOf(of), [of, shownIn])
   const isPhone = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false })
   const { step } = of
   const charts = chartsOf(of, usage)
@@ -80,10 +82,10 @@ function chartsOf({ totals }: Overview, usage: string): readonly Chart[] {
       kind: 'bars',
       title: 'Revenue',
       figures: SPEND,
-      axisLabel: axisAmount,
+      axisLabel: value => axisAmount(value),
       axisWidth: 72,
-      total: 'Credits',
-      summary: `${amount(totals.cost)} credits in total.`,
+      total: unitLabel(),
+      summary: `${amountWithUnit(totals.cost)} in total.`,
     },
     {
       kind: 'bars',

@@ -2,11 +2,11 @@
 import type { ErrorCause } from '../../../../src/domain/error-cause.ts'
 import type { Figure } from '../../components/chart.tsx'
 import type { Point } from '../../components/chart-point.ts'
-import { groupDecimal } from '../../format/decimals.ts'
+import { exactAmount } from '../../format/amounts.ts'
 import { count, duration, percent } from '../../format/numbers.ts'
 
 export const SPEND: readonly Figure[] = [
-  { name: 'spend', label: 'Revenue', color: 'teal.6', write: p => groupDecimal(String(p.cost)) },
+  { name: 'spend', label: 'Revenue', color: 'teal.6', write: p => exactAmount(String(p.cost)) },
 ]
 // A record, so that a new cause is a type error until it has a colour.
 const CAUSE_FIGURES: Readonly<Record<ErrorCause | 'other', Pick<Figure, 'label' | 'color'>>> = {

@@ -1,7 +1,7 @@
 // Converts the series of an overview to chart points. The server sends every hour or day, also those without a request.
 import type { Overview, Sums } from '../../api/overview.ts'
 import type { Point } from '../../components/chart-point.ts'
-import { chartHeight } from '../../format/decimals.ts'
+import { amountHeight } from '../../format/amounts.ts'
 
 export function seriesOf({ series }: Overview): readonly Point[] {
   return series.map(sums => ({
@@ -14,7 +14,7 @@ export function seriesOf({ series }: Overview): readonly Point[] {
     prompt: sums.prompt_tokens,
     completion: sums.completion_tokens,
     cost: sums.cost,
-    spend: chartHeight(sums.cost),
+    spend: amountHeight(sums.cost),
     p50: sums.p50_ms,
     p95: sums.p95_ms,
   }))

@@ -7,6 +7,7 @@ import { Credits } from '../../components/credits.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { columnPlaces } from '../../format/amounts.ts'
+import { unit, unitLabel } from '../../format/currency.ts'
 import { chartHeight } from '../../format/decimals.ts'
 import { count, share } from '../../format/numbers.ts'
 
@@ -24,7 +25,7 @@ export function TopSpenders({ of, total }: { readonly of: Overview['top']; reado
   const rows = of[kind]
   const places = columnPlaces(rows.map(({ cost }) => cost))
   return (
-    <Panel title="Top spenders" about="In credits" flush>
+    <Panel title="Top spenders" about={`In ${unit()}`} flush>
       <Tabs value={kind} onChange={value => setKind((value ?? 'models') as Kind)} keepMounted={false}>
         <Tabs.List px="sm">
           {Object.entries(KINDS).map(([name, { word }]) => (
@@ -45,7 +46,7 @@ export function TopSpenders({ of, total }: { readonly of: Overview['top']; reado
                 { name: KINDS[kind].word.slice(0, -1) },
                 { name: 'Requests', isRight: true },
                 { name: 'Error rate', isRight: true },
-                { name: 'Credits', isRight: true, card: 'value' },
+                { name: unitLabel(), isRight: true, card: 'value' },
               ]}
             >
               {rows.map(row => (

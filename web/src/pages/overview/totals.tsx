@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Overview } from '../../api/overview.ts'
 import { Credits } from '../../components/credits.tsx'
+import { unit } from '../../format/currency.ts'
 import { change, count, duration, share } from '../../format/numbers.ts'
 
 export function Totals({ of, usage }: { readonly of: Overview; readonly usage: string }): ReactNode {
@@ -12,20 +13,20 @@ export function Totals({ of, usage }: { readonly of: Overview; readonly usage: s
   return (
     <SimpleGrid component="section" aria-label="Totals" cols={{ base: 2, sm: 4 }} spacing="sm">
       <Tile
-        name="Revenue (credits)"
+        name={`Revenue (${unit()})`}
         href={usage}
         value={<Credits value={totals.cost} />}
         change={changeOf(totals.cost, previous.cost)}
       />
       <Tile
-        name="Cost (credits)"
+        name={`Cost (${unit()})`}
         href={usage}
         value={totals.upstream_cost === null ? '–' : <Credits value={totals.upstream_cost} />}
         change={changeOf(totals.upstream_cost, previous.upstream_cost)}
         note={unknown === 0 ? '' : `unknown for ${count(unknown)} ${unknown === 1 ? 'request' : 'requests'}`}
       />
       <Tile
-        name="Margin (credits)"
+        name={`Margin (${unit()})`}
         href={usage}
         value={totals.margin === null ? '–' : <Credits value={totals.margin} />}
         change={changeOf(totals.margin, previous.margin)}

@@ -82,7 +82,7 @@ function Receipt({ id }: { readonly id: string }): ReactNode {
         {count(row.prompt_tokens)} in, {count(row.completion_tokens)} out
       </Fact>
       <Fact name="cost">
-        <Credits value={row.cost} /> credits
+        <Credits value={row.cost} hasUnit />
       </Fact>
       <Fact name="duration">{duration(durationMs(row))}</Fact>
       <Anchor component={Link} href={`/usage/${id}`} size="xs">

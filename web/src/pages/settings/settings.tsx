@@ -98,6 +98,7 @@ const LABELS: Readonly<Record<string, string>> = {
   cors_origins: 'CORS origins',
   admin_listen: 'Admin listener',
   config_file: 'Configuration file',
+  credits_per_usd: 'Credits per US dollar',
   explain: 'Store routing decisions',
   show_upstream_cost: 'Clients see provider cost',
   allow_private_upstreams: 'Private upstream addresses',
@@ -113,6 +114,7 @@ const LABELS: Readonly<Record<string, string>> = {
 const UNSET: Readonly<Record<string, string>> = {
   usage_retention_days: 'unlimited',
   admin_listen: 'same as the API',
+  credits_per_usd: '1 (not set)',
   ip_allowlist: 'any address',
   daily_limit: 'no limit',
   credit_limit: 'no limit',

@@ -2,7 +2,7 @@
 import { REFUSALS, type RefusalCode } from '../../../../src/domain/refusal.ts'
 import type { OperatorUsageObject as UsageRow } from '../../../../src/domain/usage-wire.ts'
 import { durationMs } from '../../components/usage/request-duration.ts'
-import { amount } from '../../format/amounts.ts'
+import { amount, amountWithUnit } from '../../format/amounts.ts'
 import { isZero } from '../../format/decimals.ts'
 import { isolated, withoutControls } from '../../format/isolated.ts'
 import { count, duration } from '../../format/numbers.ts'
@@ -193,9 +193,9 @@ function insufficientCredits(row: UsageRow, detail: Detail): ReturnType<Explain>
     return [`the key’s credit limit${left}.${needs}${fits}`, editKey('Raise limit', row)]
   }
   if (isAmount(owed) && !isZero(owed)) {
-    return [`the account is overdrawn by ${amount(owed)} credits.`, addCredits(row)]
+    return [`the account is overdrawn by ${amountWithUnit(owed)}.`, addCredits(row)]
   }
-  const has = isAmount(available) ? ` has ${amount(available)} credits left` : ' does not have enough credits'
+  const has = isAmount(available) ? ` has ${amountWithUnit(available)} left` : ' does not have enough credits'
   return [`the account${has}.${needs}${fits}`, addCredits(row)]
 }
 
@@ -236,7 +236,7 @@ function plain(tone: Explanation['tone'], sentence: string): Explanation {
 }
 
 function credits({ cost }: UsageRow): string {
-  return isZero(cost) ? 'nothing' : `${amount(cost)} credits`
+  return isZero(cost) ? 'nothing' : amountWithUnit(cost)
 }
 
 function isAmount(value: unknown): value is string {

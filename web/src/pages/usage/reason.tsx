@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useMayChange } from '../../api/session-context.ts'
 import type { UsageRow } from '../../api/usage.ts'
-import { amount, isLess } from '../../format/amounts.ts'
+import { amount, amountWithUnit, isLess } from '../../format/amounts.ts'
 import { withoutControls } from '../../format/isolated.ts'
 import { clientMessage, type Explanation, explain } from './explain.ts'
 
@@ -52,7 +52,7 @@ export function SoldAtLoss({ of: { cost, upstream_cost: paid, model_served: mode
     <Alert color="red" icon={<IconAlertTriangle size={20} />} py="sm" title="Sold at a loss">
       <Group gap="xs" justify="space-between" align="baseline">
         <Text size="sm">
-          The client paid {amount(cost)} credits; the provider cost {amount(paid)}.
+          The client paid {amountWithUnit(cost)}; the provider cost {amount(paid)}.
         </Text>
         <Anchor component={Link} href={`/models?q=${encodeURIComponent(model ?? '')}`} size="sm" fw={600}>
           Open model prices

@@ -7,20 +7,20 @@ import type { Point } from '../../components/chart-point.ts'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { TimeChart } from '../../components/time-chart.tsx'
 import { useZone } from '../../components/zone.ts'
-import { amount } from '../../format/amounts.ts'
-import { axisAmount, chartHeight } from '../../format/decimals.ts'
+import { amount, amountHeight, axisAmount } from '../../format/amounts.ts'
+import { unit, unitLabel } from '../../format/currency.ts'
 import { count } from '../../format/numbers.ts'
 import { UTC } from '../../format/time.ts'
 
 const DAY_MS = 86_400_000
 const DAYS = 30
 
-const CREDITS: Figure = {
+const spend = (): Figure => ({
   name: 'height',
-  label: 'Credits',
+  label: unitLabel(),
   color: 'indigo.6',
   write: point => amount(String(point.cost)),
-}
+})
 const REQUESTS: Figure = {
   name: 'requests',
   label: 'Requests',
@@ -33,7 +33,9 @@ export function SpendByDay({ filter }: { readonly filter: UsageFilter }): ReactN
   const today = Math.floor(Date.now() / DAY_MS)
   const from = new Date((today - DAYS + 1) * DAY_MS).toISOString()
   const { data, error } = useSummary('day', { ...filter, from })
-  const points = useMemo(() => fill(data?.data ?? [], today), [data, today])
+  const shownIn = unit()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the heights are in the shown unit.
+  const points = useMemo(() => fill(data?.data ?? [], today), [data, today, shownIn])
   if (error !== null && data === undefined) return <ErrorAlert error={error} />
   const requests = points.reduce((sum, point) => sum + Number(point.requests), 0)
   if (data !== undefined && requests === 0) {
@@ -44,16 +46,16 @@ export function SpendByDay({ filter }: { readonly filter: UsageFilter }): ReactN
     )
   }
   return (
-    <div role="img" aria-label={`Credits spent per day; ${count(requests)} requests in 30 days.`}>
+    <div role="img" aria-label={`${unitLabel()} spent per day; ${count(requests)} requests in 30 days.`}>
       <TimeChart
         kind="bars"
         h={160}
         points={points}
-        figures={[CREDITS]}
+        figures={[spend()]}
         more={[REQUESTS]}
         step="day"
         zone={UTC}
-        axisLabel={axisAmount}
+        axisLabel={value => axisAmount(value)}
         axisWidth={76}
       />
       {zone !== UTC && (
@@ -73,6 +75,6 @@ function fill(days: readonly Day[], today: number): readonly Point[] {
   return Array.from({ length: DAYS }, (_, index) => {
     const at = new Date((today - DAYS + 1 + index) * DAY_MS).toISOString().slice(0, 10)
     const { requests = 0, cost = '0' } = known.get(at) ?? {}
-    return { at, requests, cost, height: chartHeight(cost) }
+    return { at, requests, cost, height: amountHeight(cost) }
   })
 }

@@ -11,6 +11,7 @@ import type { SetParams } from '../../components/search-params.ts'
 import { SortableHead, sortedBy, useSort } from '../../components/sorting.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { columnPlaces } from '../../format/amounts.ts'
+import { unitLabel } from '../../format/currency.ts'
 import { chartHeight } from '../../format/decimals.ts'
 import { withoutControls } from '../../format/isolated.ts'
 import { count, share } from '../../format/numbers.ts'
@@ -91,7 +92,7 @@ export function UsageGroups({ groupBy, filter, onFilter }: Props): ReactNode {
           { name: 'Failovers', isRight: true, card: 'none', head: head('failovers', 'Failovers') },
           { name: 'Tokens in', isRight: true, head: head('prompt_tokens', 'Tokens in') },
           { name: 'Tokens out', isRight: true, head: head('completion_tokens', 'Tokens out') },
-          { name: 'Credits', isRight: true, card: 'value', head: head('cost', 'Credits') },
+          { name: unitLabel(), isRight: true, card: 'value', head: head('cost', unitLabel()) },
           { name: 'Provider cost', isRight: true, head: head('upstream_cost', 'Provider cost') },
           { name: 'Margin', isRight: true, head: head('margin', 'Margin') },
         ]}

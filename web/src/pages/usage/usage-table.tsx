@@ -17,6 +17,7 @@ import { Timestamp } from '../../components/timestamp.tsx'
 import { OUTCOMES } from '../../components/usage/outcomes.ts'
 import { durationMs } from '../../components/usage/request-duration.ts'
 import { columnPlaces } from '../../format/amounts.ts'
+import { unit } from '../../format/currency.ts'
 import { withoutControls } from '../../format/isolated.ts'
 import { count, duration } from '../../format/numbers.ts'
 
@@ -39,7 +40,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'Outcome', width: 176, card: 'unnamed' },
   { name: 'Tokens in / out', width: 116, isRight: true },
   { name: 'Duration', width: 84, isRight: true },
-  { name: 'Cost', width: 96, isRight: true, card: 'value' },
+  { name: 'Cost', width: 108, isRight: true, card: 'value' },
 ]
 
 const TAGS: Column = { name: 'Tags', width: 128, card: 'unnamed' }
@@ -62,7 +63,9 @@ export function UsageTable({ rows, of, sort, onSort }: Props): ReactNode {
   const top = useRef<HTMLDivElement>(null)
   const [scrollMargin, setScrollMargin] = useState(0)
   const hasTags = rows.some(({ tags }) => Object.keys(tags).length > 0)
-  const places = useMemo(() => columnPlaces(rows.map(({ cost }) => cost)), [rows])
+  const shownIn = unit()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the decimals are those of the shown unit.
+  const places = useMemo(() => columnPlaces(rows.map(({ cost }) => cost)), [rows, shownIn])
   useLayoutEffect(() => setScrollMargin((top.current?.getBoundingClientRect().top ?? 0) + scrollY), [])
   const virtual = useWindowVirtualizer({
     count: rows.length,

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { type Summary, type UsageFilter, useSummary } from '../../api/usage.ts'
 import { Credits } from '../../components/credits.tsx'
 import { plus } from '../../format/amounts.ts'
+import { unit, unitLabel } from '../../format/currency.ts'
 import { count, share } from '../../format/numbers.ts'
 import { marginShare, unknownCost } from './margin-share.ts'
 
@@ -36,10 +37,10 @@ export function UsageTotals({ filter }: { readonly filter: UsageFilter }): React
       <Figure name="Tokens" note={`${count(input)} in, ${count(output)} out`}>
         {count(input + output)}
       </Figure>
-      <Figure name="Credits">
+      <Figure name={unitLabel()}>
         <Credits value={total(days.map(({ cost }) => cost))} />
       </Figure>
-      <Figure name="Margin (credits)" note={marginNote(margin, total(margins.map(({ paid }) => paid)), days)}>
+      <Figure name={`Margin (${unit()})`} note={marginNote(margin, total(margins.map(({ paid }) => paid)), days)}>
         {margins.length === 0 ? '–' : <Credits value={margin} />}
       </Figure>
     </SimpleGrid>

@@ -112,7 +112,7 @@ function KeyTable({ rows }: { readonly rows: readonly PortalKey[] }): ReactNode 
             {key.credit_limit === null ? (
               'no limit'
             ) : (
-              <Credits value={key.credit_limit} places={places.limit} zero="0.00" />
+              <Credits value={key.credit_limit} places={places.limit} hasZero />
             )}
           </Table.Td>
           <Table.Td className="right">
