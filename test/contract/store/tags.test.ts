@@ -123,20 +123,40 @@ for (const { engine, open } of ENGINES) {
     const entries = await repositories.sql.all('SELECT tags FROM usage_hour')
     assert.ok(entries.length <= TAG_SETS_MAX, `${entries.length} entries`)
 
-    const shared: SharedTags = new Map()
-    let read = 0
-    for (const { statement, look, end } of sharedTagsPasses(shared, repositories.sql)) {
-      for (const row of await repositories.sql.all(statement)) {
-        look(row)
-        read++
-      }
-      end?.()
+    const { shared, read } = await sharedInAudit(repositories)
+    assert.deepEqual([...shared.values()], [['env', 'team']])
+    assert.ok(read <= 4, `the audit reads ${read} rows, whatever the number of names`)
+  })
+
+  test(`${engine}: the audit shares the tags of each key and hour that the sums share`, async () => {
+    await using repositories = await openRepositories(open, manualClock(AT + 2 * HOUR_MS))
+    const add = (key_id: string, at: number, tags: Tags) =>
+      addRow(repositories, at, { key_id, cost: 1n, tags: writeTags(tags) })
+    for (let i = 0; i < TAG_SETS_MAX; i++) await add('key_few', AT + i, { run: `${i}` })
+    for (let i = 0; i <= TAG_SETS_MAX; i++) {
+      await add('key_none', AT + i, { run: `${i}` })
+      await add('key_team', AT + i, { run: `${i}`, team: 'search' })
+      // With its absence zone has eleven values, and 10 × 11 combinations are too many.
+      const zone: Tags = i % 11 === 0 ? {} : { zone: `${i % 11}` }
+      await add('key_zone', AT + HOUR_MS + i, { run: `${i}`, site: `${i % 10}`, ...zone })
     }
-    assert.deepEqual(
-      [...shared.values()].map(names => [...names].sort()),
-      [['env', 'team']],
-    )
-    assert.ok(read <= 5, `the audit reads ${read} rows, whatever the number of names`)
+    await rollAll(repositories)
+
+    const { shared } = await sharedInAudit(repositories)
+
+    assert.deepEqual(Object.fromEntries(shared), {
+      [`${HOUR} key_none`]: [],
+      [`${HOUR} key_team`]: ['team'],
+      [`${HOUR + 1} key_zone`]: ['site'],
+    })
+    const sums = await repositories.sql.all('SELECT DISTINCT key_id, tags FROM usage_hour')
+    const names = new Map(sums.map(({ key_id, tags }) => [key_id, Object.keys(JSON.parse(String(tags)))]))
+    assert.deepEqual(Object.fromEntries(names), {
+      key_few: ['run'],
+      key_none: ['*'],
+      key_team: ['*', 'team'],
+      key_zone: ['*', 'site'],
+    })
   })
 }
 
@@ -189,6 +209,20 @@ async function addMany(repositories: Repositories, rows: number): Promise<void> 
      FROM usage, n WHERE key_id = 'key_1'`,
     [rows],
   )
+}
+
+// The names of the shared tags by hour and key, and how many rows were read for them.
+async function sharedInAudit({ sql }: Repositories) {
+  const shared: SharedTags = new Map()
+  let read = 0
+  for (const { statement, look, end } of sharedTagsPasses(shared, sql)) {
+    for (const row of await sql.all(statement)) {
+      look(row)
+      read++
+    }
+    end?.()
+  }
+  return { shared: new Map([...shared].map(([group, names]) => [group, [...names].sort()])), read }
 }
 
 async function reports({ usage }: Repositories) {

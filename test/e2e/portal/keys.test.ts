@@ -190,7 +190,7 @@ test('beyond sixty changes of an account in a minute a change is refused; refuse
   const began = Date.now()
   let done = 0
   let refused = await change(customer)
-  for (; refused.status === 200; refused = await change(done % 2 === 0 ? customer : other)) done++
+  for (; refused.status === 200 && done < 500; refused = await change(done % 2 === 0 ? customer : other)) done++
 
   const refilled = Math.ceil((Date.now() - began) / 1000)
   assert.ok(done >= 60 && done <= 60 + refilled, `${done} changes within ${refilled} s`)
@@ -211,6 +211,7 @@ test('a key gets at most 24 secrets within a day from its customer', async () =>
   const refused = await customer.call('POST', `/keys/${id}/rotate`, {})
 
   assert.deepEqual([refused.status, refused.body.error?.code], [409, 'conflict'], refused.text)
+  assert.match(refused.body.error?.message ?? '', /too often within a day/)
   assert.equal((await gateway.admin('POST', `/keys/${id}/rotate`, {})).status, 200)
 })
 
