@@ -211,7 +211,7 @@ test('a key gets at most 24 secrets within a day from its customer', async () =>
   const refused = await customer.call('POST', `/keys/${id}/rotate`, {})
 
   assert.deepEqual([refused.status, refused.body.error?.code], [409, 'conflict'], refused.text)
-  assert.match(refused.body.error?.message ?? '', /too often within a day/)
+  assert.match(refused.text, /too often within a day/)
   assert.equal((await gateway.admin('POST', `/keys/${id}/rotate`, {})).status, 200)
 })
 
