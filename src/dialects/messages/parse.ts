@@ -6,12 +6,13 @@ import { missing, validatorOf } from '../../chat/request-errors.ts'
 import { checkPriced, checkPricedInside, hasLongCache, longCacheInside } from '../../chat/unpriced-fields.ts'
 import type { Chat } from '../../domain/chat.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import { inOwnPaths } from '../refusal-paths.ts'
 import { BETAS, CONTEXT_EDIT, SERVER_FIELDS } from './allowlists.ts'
 import { chatBody, effortOf, STOPS_MAX } from './chat-body.ts'
 import { checkMark, checkTurn } from './content.ts'
 import { nativeBytes, nativeOf, nativeOnly } from './native.ts'
-import { inOurNames, ownPath } from './origins.ts'
 import { withinChat } from './overflow.ts'
+import { ownPath } from './own-paths.ts'
 import { type Body, cannotTranslate, invalid, leaveOut, type Reading } from './reading.ts'
 import { CountedEnvelope, Envelope } from './schema.ts'
 import { TOOLS_TRANSLATED_MAX, toolsOf } from './tools.ts'
@@ -51,10 +52,11 @@ function read(
   const system = valid.system === undefined || valid.system.length === 0 ? [] : [systemMessage(valid.system)]
   const turns = valid.messages.flatMap((turn, index) => turnMessages(turn, `messages.${index}`))
   const translated = withinChat([...system, ...turns], reading)
-  const chat = inOurNames(translated, () => parseTranslated(chatBody(valid, tools, translated)))
+  const own = (param: string) => ownPath(param, translated)
+  const chat = inOwnPaths(() => parseTranslated(chatBody(valid, tools, translated)), own)
   const native = nativeOf(valid, tools)
   const nativeJson = JSON.stringify(native)
-  const media = [...chat.media.map(entry => ({ ...entry, param: ownPath(entry.param, translated) })), ...reading.media]
+  const media = [...chat.media.map(entry => ({ ...entry, param: own(entry.param) })), ...reading.media]
   return {
     ...chat,
     dialect: 'messages',

@@ -1,19 +1,6 @@
 // The fields of the chat that a Responses request is translated to, by the names that the caller used.
-import { Refusal } from '../../domain/refusal.ts'
 import type { Origin } from './items.ts'
 import type { ToolNames } from './tool-names.ts'
-
-// Refusals of the chat, with the caller's own names.
-export function asOwn<T>(parse: () => T, origins: readonly Origin[], names: ToolNames): T {
-  try {
-    return parse()
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.detail.param === undefined) throw error
-    const { param } = error.detail
-    const own = ownPath(param, origins, names)
-    throw new Refusal(error.code, { ...error.detail, param: own, message: error.message.replaceAll(param, own) })
-  }
-}
 
 export function ownPath(param: string, origins: readonly Origin[], { tools }: ToolNames): string {
   const [first = '', index, ...rest] = param.split('.')

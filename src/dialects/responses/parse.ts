@@ -8,9 +8,10 @@ import { checkPricedFields } from '../../chat/unpriced-fields.ts'
 import type { Chat } from '../../domain/chat.ts'
 import { withoutMedia } from '../../domain/native-prompt.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import { inOwnPaths } from '../refusal-paths.ts'
 import { isCarried } from './carried-reasoning.ts'
 import { type Item, messagesOf } from './items.ts'
-import { asOwn, ownPath } from './own-paths.ts'
+import { ownPath } from './own-paths.ts'
 import { Envelope, INCLUDED_MAX, ITEMS, type ItemType, PARTS, type PartType } from './schema.ts'
 import type { ToolNames } from './tool-names.ts'
 import { chatChoice, chatTool, checkTools } from './tools.ts'
@@ -28,12 +29,9 @@ export function parseResponses(body: Body): Chat {
   const { messages, origins } = messagesOf(items, body.instructions as string | undefined, names)
   const native = nativeOf(body, items)
 
-  const chat = asOwn(
-    () => parseChat({ ...chatFields(body, names), ...extras, messages: [...messages] }),
-    origins,
-    names,
-  )
-  const media = chat.media.map(each => ({ ...each, param: ownPath(each.param, origins, names) }))
+  const own = (param: string) => ownPath(param, origins, names)
+  const chat = inOwnPaths(() => parseChat({ ...chatFields(body, names), ...extras, messages: [...messages] }), own)
+  const media = chat.media.map(each => ({ ...each, param: own(each.param) }))
   return {
     ...chat,
     dialect: 'responses',

@@ -1,18 +1,5 @@
 // The caller's own path of a field in the translation, for errors that are found there.
-import { Refusal } from '../../domain/refusal.ts'
 import type { Translated } from './translate.ts'
-
-// A refusal of the translation, with the caller's own names.
-export function inOurNames<Read>(translated: readonly Translated[], work: () => Read): Read {
-  try {
-    return work()
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.detail.param === undefined) throw error
-    const { param } = error.detail
-    const own = ownPath(param, translated)
-    throw new Refusal(error.code, { ...error.detail, param: own, message: error.message.replaceAll(param, own) })
-  }
-}
 
 export function ownPath(param: string, translated: readonly Translated[]): string {
   const [root, place, name, part, ...rest] = param.split('.')
