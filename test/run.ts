@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { existsSync, globSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { relative, resolve } from 'node:path'
+import { preferShell } from './support/chromium.ts'
 import { hasPostgres, startServer } from './support/postgres.ts'
 import { hasRedis, sharedRedis } from './support/redis.ts'
 import { type Job, type Result, runJobs } from './support/run-files.ts'
@@ -120,6 +121,7 @@ async function jobs(): Promise<readonly Job[]> {
   if (isAll) files.push(...found('**/*'))
   for (const name of only) files.push(...filesOf(name))
   const servers = files.every(file => file.startsWith('test/unit/')) ? undefined : await sharedServers()
+  if (isAll) preferShell()
   // Compiled once for all files.
   const env = { ...servers, NODE_COMPILE_CACHE: resolve('node_modules/.cache/turnpike-tests') }
   const once = inOrder(files).map(file => ({ file, slots: slotsOf(file), env }))

@@ -1,18 +1,16 @@
 // A real browser in front of the real gateway: the machine's Chromium (or Debian's package, where installing is
 // allowed), driven by playwright-core, recording everything that a page should not do.
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { after } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { DASHBOARD, isCurrent } from '../../bin/freshness.js'
-import { installPackages } from './install.ts'
+import { chromiumPath, installChromium } from './chromium.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 export const SCREENSHOTS = join(ROOT, '.screenshots')
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
 // It makes no requests by itself, so that all traffic comes from the page.
 const ARGS = [
   '--no-sandbox',
@@ -26,7 +24,7 @@ const ARGS = [
 
 // Never missing if CI is set: there a missing browser fails the tests.
 export function hasBrowser(): boolean {
-  if (binary() !== undefined || (installPackages('chromium') && binary() !== undefined) || process.env.CI) return true
+  if (chromiumPath() !== undefined || (installChromium() && chromiumPath() !== undefined) || process.env.CI) return true
   process.stderr.write('\nChromium is not installed: THE DASHBOARD IS NOT TESTED\n\n')
   return false
 }
@@ -47,7 +45,7 @@ export async function openBrowser(): Promise<Browser & AsyncDisposable> {
 }
 
 async function launch(): Promise<Browser> {
-  const executablePath = binary()
+  const executablePath = chromiumPath()
   if (executablePath === undefined) throw new Error('Chromium is not installed')
   buildDashboard()
   return chromium.launch({ executablePath, args: ARGS })
@@ -134,10 +132,4 @@ function buildDashboard(): void {
   if (isCurrent(ROOT, DASHBOARD)) return
   const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'bin/build.js')])
   if (status !== 0) throw new Error(`the dashboard cannot be built: ${stderr}`)
-}
-
-function binary(): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin']
-  const paths = NAMES.flatMap(name => folders.map(folder => join(folder, name)))
-  return paths.find(path => existsSync(path))
 }
