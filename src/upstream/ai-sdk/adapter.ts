@@ -137,7 +137,8 @@ async function speak(
   const options = await say(() => ({ ...callOptions(upstreamRequest, provider, kind), abortSignal: call.signal }))
   const model = await modelFor(sdk, noting(upstreamRequest, state), call)
   if (upstreamRequest.chat.stream) {
-    const { stream } = await say(() => model.doStream(options))
+    // Anthropic's events have the counts that are billed.
+    const { stream } = await say(() => model.doStream({ ...options, includeRawChunks: kind === 'anthropic' }))
     await readStream(stream, kind, listener, state, call.note)
     return
   }

@@ -10,6 +10,7 @@ import type {
 import { Failure } from '../../domain/failure.ts'
 import type { Chunk, ChunkChoice, Whole } from '../../domain/handoff.ts'
 import type { SdkKind } from '../../domain/presets.ts'
+import { streamUsage } from '../anthropic/usage.ts'
 import { OPTIONS_NAME, type ThoughtDetail, thoughtDetail } from './reasoning.ts'
 
 // Returns the chunks for a part of a stream; throws the Failure that the part reports.
@@ -18,6 +19,14 @@ export type PartReader = (part: LanguageModelV4StreamPart) => readonly Chunk[]
 export function partReader(kind: SdkKind): PartReader {
   const calls = new Map<string, { readonly index: number; hasArguments: boolean }>()
   const thoughts = new Map<string, number>()
+  // The package keeps the last count; what is billed follows the events, as for callers whose dialect passes through.
+  const counts = kind === 'anthropic' ? streamUsage() : undefined
+
+  function counted(event: { readonly type?: unknown; readonly usage?: unknown; readonly message?: unknown }) {
+    const { usage } = (event.message ?? {}) as { readonly usage?: unknown }
+    if (event.type === 'message_start') return [usageChunk(counts?.start(usage))]
+    return event.type === 'message_delta' ? [usageChunk(counts?.end(event.usage))] : []
+  }
 
   function thought(id: string, text: string, metadata: SharedV4ProviderMetadata | undefined): readonly Chunk[] {
     const index = thoughts.get(id) ?? thoughts.size
@@ -70,8 +79,10 @@ export function partReader(kind: SdkKind): PartReader {
       case 'finish':
         return [
           chunk({}, finishReason(part.finishReason, calls.size > 0)),
-          { choices: [], usage: usageOf(part.usage), fingerprint: undefined },
+          ...(counts === undefined ? [usageChunk(usageOf(part.usage))] : []),
         ]
+      case 'raw':
+        return typeof part.rawValue === 'object' && part.rawValue !== null ? counted(part.rawValue) : []
       default:
         return []
     }
@@ -203,4 +214,8 @@ function said(delta: ChunkChoice['delta']): readonly Chunk[] {
 
 function chunk(delta: ChunkChoice['delta'], finish_reason: string | null = null): Chunk {
   return { choices: [{ index: 0, delta, finish_reason }], usage: undefined, fingerprint: undefined }
+}
+
+function usageChunk(usage: object | undefined): Chunk {
+  return { choices: [], usage, fingerprint: undefined }
 }

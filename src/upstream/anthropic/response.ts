@@ -6,20 +6,19 @@ import { guardText } from '../../lib/json-guard.ts'
 import { failureOfError, type Unsaid } from '../openai/error.ts'
 import type { FrameReader } from '../openai/readers.ts'
 import { FRAME_BOUNDS, idOf, invalidResponse, oneLine, parse, record } from '../openai/response.ts'
-import { type Counts, countsOf, countsOutput, NO_COUNTS, usageOf } from './usage.ts'
+import { messageUsage, streamUsage } from './usage.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
 // Throws a Failure for an error, and for events out of order.
 export function messageFrames(unsaid: Unsaid): FrameReader {
   let id: string | null = null
-  let counts: Counts = NO_COUNTS
+  const usage = streamUsage()
   // The types of the blocks, by index.
   const blocks = new Map<unknown, unknown>()
   const open = new Set<unknown>()
   let started = false
   let endings = 0
-  let isCounted = false
   // Why it stopped is known: at most message_stop is missing.
   let finished = false
   let isLast = false
@@ -35,8 +34,7 @@ export function messageFrames(unsaid: Unsaid): FrameReader {
         started = true
         const message = record(event.message)
         id = idOf(message.id)
-        counts = countsOf(message.usage, counts)
-        return chunk({ role: 'assistant' }, native, usageOf(counts))
+        return chunk({ role: 'assistant' }, native, usage.start(message.usage))
       }
       case 'content_block_start': {
         if (blocks.has(event.index) || finished || blocks.size >= BLOCKS_MAX) throw outOfOrder(type)
@@ -54,11 +52,8 @@ export function messageFrames(unsaid: Unsaid): FrameReader {
       case 'message_delta': {
         if (++endings > ENDINGS_MAX) throw outOfOrder(type)
         const { stop_reason: reason } = record(event.delta)
-        counts = countsOf(event.usage, counts)
-        isCounted ||= countsOutput(event.usage)
         if (typeof reason === 'string') finished = true
-        const usage = usageOf(isCounted ? counts : { ...counts, output: undefined })
-        return chunk({}, native, usage, typeof reason === 'string' ? finishReason(reason) : null)
+        return chunk({}, native, usage.end(event.usage), typeof reason === 'string' ? finishReason(reason) : null)
       }
       case 'message_stop':
         if (!finished) throw outOfOrder(type)
@@ -87,7 +82,6 @@ export function readMessage(text: string, unsaid: Unsaid): { readonly id: string
   if (message.type !== 'message' || !Array.isArray(message.content)) throw invalidResponse('not a message')
   const spoken = (message.content as readonly unknown[]).map((block, index) => blockContent(record(block), index))
   const { stop_reason: reason } = message
-  const counts = countsOf(message.usage, NO_COUNTS)
   const content = { role: 'assistant', content: null, blocks: spoken }
   return {
     id: idOf(message.id),
@@ -96,7 +90,7 @@ export function readMessage(text: string, unsaid: Unsaid): { readonly id: string
         { index: 0, message: content, finish_reason: typeof reason === 'string' ? finishReason(reason) : 'stop' },
       ],
       native: message,
-      usage: usageOf(counts),
+      usage: messageUsage(message.usage),
       fingerprint: undefined,
     },
   }

@@ -1,6 +1,6 @@
-// Anthropic's counts in OpenAI's meaning. A stream reports them at its start and, cumulative, at its end: a count never shrinks.
+// Anthropic's counts in OpenAI's meaning.
 
-export type Counts = {
+type Counts = {
   readonly fresh: number | undefined
   readonly cached: number
   readonly written: number
@@ -9,7 +9,7 @@ export type Counts = {
   readonly thinking: number
 }
 
-export const NO_COUNTS: Counts = {
+const NO_COUNTS: Counts = {
   fresh: undefined,
   cached: 0,
   written: 0,
@@ -18,7 +18,28 @@ export const NO_COUNTS: Counts = {
   thinking: 0,
 }
 
-export function countsOf(usage: unknown, before: Counts): Counts {
+export function messageUsage(usage: unknown): object {
+  return usageOf(countsOf(usage, NO_COUNTS))
+}
+
+// A stream reports its counts at its start and, cumulative, at its end. The highest of each is kept, for callers of every dialect.
+export function streamUsage(): { start(usage: unknown): object; end(usage: unknown): object } {
+  let counts = NO_COUNTS
+  let isCounted = false
+  return {
+    start(usage) {
+      counts = countsOf(usage, counts)
+      return usageOf(counts)
+    },
+    end(usage) {
+      counts = countsOf(usage, counts)
+      isCounted ||= countsOutput(usage)
+      return usageOf(isCounted ? counts : { ...counts, output: undefined })
+    },
+  }
+}
+
+function countsOf(usage: unknown, before: Counts): Counts {
   const fields = record(usage)
   return {
     fresh: more(fields.input_tokens, before.fresh),
@@ -31,12 +52,12 @@ export function countsOf(usage: unknown, before: Counts): Counts {
 }
 
 // The count at the start of a stream is of its first token; only a later one is of the answer.
-export function countsOutput(usage: unknown): boolean {
+function countsOutput(usage: unknown): boolean {
   return more(record(usage).output_tokens, undefined) !== undefined
 }
 
 // The prompt includes what was read from the cache and written to it.
-export function usageOf({ fresh, cached, written, writtenFor1h, output, thinking }: Counts): object {
+function usageOf({ fresh, cached, written, writtenFor1h, output, thinking }: Counts): object {
   const prompt = fresh === undefined ? undefined : fresh + cached + written
   return {
     prompt_tokens: prompt,

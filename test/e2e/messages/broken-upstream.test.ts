@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startGateway } from '../../support/gateway.ts'
+import { httpCall } from '../../support/http-call.ts'
 import {
   askMessages,
   eventsOf,
@@ -114,12 +115,17 @@ test('two message_stop are one, and what follows is ignored', async () => {
   assert.deepEqual([kinds.filter(kind => kind === 'message_stop').length, row.outcome], [1, 'completed'])
 })
 
+const SHRINKING = [
+  { type: 'message_delta', delta: { stop_reason: null, stop_sequence: null }, usage: { output_tokens: 30 } },
+  ...messageEnd({ input_tokens: 1, cache_read_input_tokens: 0, output_tokens: 12 }),
+]
+const TRANSLATED = [
+  { path: '/v1/chat/completions', body: { messages: [{ role: 'user', content: 'Say hello' }] } },
+  { path: '/v1/responses', body: { input: 'Say hello' } },
+]
+
 test('a count that shrinks keeps its highest value', async () => {
-  const shrinking = [
-    { type: 'message_delta', delta: { stop_reason: null, stop_sequence: null }, usage: { output_tokens: 30 } },
-    ...messageEnd({ input_tokens: 1, cache_read_input_tokens: 0, output_tokens: 12 }),
-  ]
-  vendor.next(streamOf([MESSAGE_START, BEGIN, DELTA, STOP], shrinking))
+  vendor.next(streamOf([MESSAGE_START, BEGIN, DELTA, STOP], SHRINKING))
 
   const { answer, row } = await ask(true)
 
@@ -127,6 +133,26 @@ test('a count that shrinks keeps its highest value', async () => {
   assert.deepEqual([row.prompt_tokens, row.cached_tokens, row.completion_tokens], [1120, 1000, 30])
   assert.deepEqual([usage.input_tokens, usage.output_tokens], [20, 30])
 })
+
+for (const { path, body } of TRANSLATED) {
+  test(`a count that shrinks keeps its highest value for a caller of ${path}`, async () => {
+    vendor.next(streamOf([MESSAGE_START, BEGIN, DELTA, STOP], SHRINKING))
+
+    const { headers, row } = await askTranslated(path, body)
+
+    assert.deepEqual([row.outcome, row.usage_source], ['completed', 'upstream'])
+    assert.deepEqual([row.prompt_tokens, row.cached_tokens, row.completion_tokens], [1120, 1000, 30])
+    assert.equal(headers['x-svc-provider'], 'claude')
+  })
+
+  test(`a caller of ${path} is billed the prompt that a stream counted before it broke`, async () => {
+    vendor.next({ ...streamOf([MESSAGE_START, BEGIN, DELTA, errorEvent('api_error')]), pieceDelayMs: 20 })
+
+    const { row } = await askTranslated(path, body)
+
+    assert.deepEqual([row.outcome, row.prompt_tokens, row.cached_tokens], ['upstream_broke', 1120, 1000])
+  })
+}
 
 test('an end without a count is estimated, not billed as the one token of the start', async () => {
   const [, ...long] = textBlock(0, 'The quick brown fox jumps over the lazy dog. '.repeat(20)) as MessageEvent[]
@@ -160,4 +186,14 @@ async function ask(stream: boolean) {
   const body = { model: 'test/claude', max_tokens: 512, stream, messages: [{ role: 'user', content: 'Say hello' }] }
   const answer = await askMessages(gateway, secret, body)
   return { answer, row: await settledRow(gateway, answer.headers['x-request-id']) }
+}
+
+async function askTranslated(path: string, body: object) {
+  const { secret } = await gateway.createKey()
+  const { headers } = await httpCall(`${gateway.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}` },
+    body: { model: 'test/claude', stream: true, ...body },
+  })
+  return { headers, row: await settledRow(gateway, headers['x-request-id']) }
 }
