@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { hasBrowser, openBrowser, visit } from '../support/browser.ts'
 import { startGateway } from '../support/gateway.ts'
+import { until } from '../support/until.ts'
 
 test('without requests nothing is compared with the period before', { skip: !hasBrowser() }, async () => {
   await using gateway = await startGateway()
@@ -89,6 +90,54 @@ test('charts have honest axes in the chosen time zone', { skip: !hasBrowser() },
   })
 })
 
+test('on a phone the charts are in a carousel', { skip: !hasBrowser() }, async t => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const { secret } = await gateway.createKey({ name: 'charts' })
+  await gateway.chat({ model: 'demo/echo' }, { key: secret })
+  const { page, signIn, complaints } = await visit(browser, gateway.url, 'phone')
+  await signIn(gateway.adminToken)
+  const charts = page.getByRole('region', { name: 'Charts' })
+  const list = charts.getByRole('list')
+  const chart = (name: string) => charts.getByRole('region', { name })
+  const shows = async (name: string, position: string) => {
+    await charts.getByRole('status').getByText(position).waitFor()
+    await until(`${name} is in view`, async () => isWithin(await chart(name).boundingBox(), 390))
+  }
+
+  await t.test('one at a time, with its position among all', async () => {
+    await shows('Requests', '1 of 6')
+    assert.equal(await list.getByRole('listitem').count(), 6)
+    assert.ok(!isWithin(await chart('Revenue').boundingBox(), 390))
+  })
+
+  await t.test('moved by buttons, the keyboard and scrolling', async () => {
+    const next = charts.getByRole('button', { name: 'Next of charts' })
+    await next.click()
+    await shows('Revenue', '2 of 6')
+    await charts.getByRole('button', { name: 'Show Tokens' }).click()
+    await shows('Tokens', '6 of 6')
+    assert.equal(await next.getAttribute('aria-disabled'), 'true')
+
+    await list.focus()
+    await page.keyboard.press('ArrowLeft')
+    await shows('Latency', '5 of 6')
+    await page.evaluate('document.querySelector("ol[tabindex]").scrollTo({ left: 0 })')
+    await shows('Requests', '1 of 6')
+  })
+
+  await t.test('a tap zooms in, and the page does not scroll sideways', async () => {
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390)
+    await chart('Requests').scrollIntoViewIfNeeded()
+    const { x, y } = (await chart('Requests').locator('.recharts-surface').first().boundingBox()) ?? { x: 0, y: 0 }
+
+    await page.touchscreen.tap(x + 200, y + 80)
+
+    await page.waitForURL(/from=.*to=/)
+  })
+  assert.deepEqual(complaints, [])
+})
+
 test('a custom range stays as it is typed while the time moves on', { skip: !hasBrowser() }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
@@ -106,6 +155,12 @@ test('a custom range stays as it is typed while the time moves on', { skip: !has
 
   assert.equal(await from.inputValue(), '2026-01-02T03:04')
 })
+
+type Area = { readonly x: number; readonly width: number }
+
+function isWithin(box: Area | null, width: number): boolean {
+  return box !== null && box.x >= 0 && box.x + box.width <= width
+}
 
 type Box = { getBoundingClientRect(): { readonly top: number; readonly bottom: number } }
 

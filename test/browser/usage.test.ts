@@ -127,6 +127,23 @@ test('usage has totals, ranges and groups', { skip: !hasBrowser() }, async t => 
     await first.getByText('Busy', { exact: true }).waitFor()
     assert.doesNotMatch(page.url(), /sort/)
   })
+  await t.test('a wide list that is scrolled sideways keeps its first column in view', async () => {
+    await page.setViewportSize({ width: 1000, height: 800 })
+    await open('/usage')
+    await page.getByText('8 rows').waitFor()
+    const first = page.getByRole('row').nth(1).getByRole('cell').first()
+    const [before] = [
+      await first.boundingBox(),
+      await page.evaluate('document.querySelector(".table-frame").scrollBy(120, 0)'),
+    ]
+
+    const after = await first.boundingBox()
+
+    assert.ok(Number(await page.evaluate('document.querySelector(".table-frame").scrollLeft')) > 50)
+    assert.deepEqual([after?.x, await page.evaluate('scrollX')], [before?.x, 0])
+    await page.setViewportSize({ width: 1440, height: 900 })
+  })
+
   await t.test('on a phone the filters are folded, unless one of them is set', async () => {
     const phone = await visit(browser, gateway.url, 'phone')
     await phone.signIn(gateway.adminToken)

@@ -31,7 +31,7 @@ export function TableFrame({ label, columns, hasCards = true, isFixed = false, c
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
     <section className={className} aria-label={`Table: ${label}`} tabIndex={0}>
-      <Table highlightOnHover style={cardStyle(columns)}>
+      <Table style={cardStyle(columns)}>
         <Table.Thead>
           <Table.Tr>
             {columns.map(({ name, isRight = false, isHidden = false, width, head }) => (

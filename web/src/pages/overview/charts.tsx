@@ -1,8 +1,9 @@
-// The charts of the overview, side by side; on phones one at a time.
-import { SimpleGrid, Stack, Tabs } from '@mantine/core'
+// The charts of the overview: in a grid, on phones in a carousel.
+import { SimpleGrid } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
-import { type ReactNode, useMemo, useState } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import type { Overview } from '../../api/overview.ts'
+import { Carousel } from '../../components/carousel.tsx'
 import { ChartPanel, type Figure } from '../../components/chart.tsx'
 import { pointLabel, type ValueAxisOptions } from '../../components/chart-axes.ts'
 import { Legend } from '../../components/legend.tsx'
@@ -43,8 +44,12 @@ export function Charts({ of, zone, usage, onZoom }: ChartsProps): ReactNode {
       <TimeChart {...chart} points={points} step={step} zone={zone} onZoom={onZoom} />
     </ChartPanel>
   ))
-  const titles = charts.map(({ title }) => title)
-  if (isPhone) return <OneAtATime titles={titles}>{shown}</OneAtATime>
+  if (isPhone)
+    return (
+      <Carousel label="Charts" titles={charts.map(({ title }) => title)}>
+        {shown}
+      </Carousel>
+    )
   return (
     <SimpleGrid cols={{ base: 1, sm: 2, xl: 3 }} spacing="md">
       {shown}
@@ -126,28 +131,4 @@ function chartsOf({ totals }: Overview, usage: string): readonly Chart[] {
       summary: `${count(totals.prompt_tokens)} prompt tokens, ${count(totals.completion_tokens)} completion tokens.`,
     },
   ]
-}
-
-type OneAtATimeProps = { readonly titles: readonly string[]; readonly children: readonly ReactNode[] }
-
-function OneAtATime({ titles, children }: OneAtATimeProps): ReactNode {
-  const [title, setTitle] = useState(titles[0] ?? '')
-  return (
-    <Tabs value={title} onChange={next => setTitle(next ?? '')} variant="pills">
-      <Stack gap="xs">
-        <Tabs.List aria-label="Charts" style={{ flexWrap: 'nowrap', overflowX: 'auto' }}>
-          {titles.map(name => (
-            <Tabs.Tab key={name} value={name} py={6} px="sm" style={{ flex: 'none' }}>
-              {name}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        {titles.map((name, index) => (
-          <Tabs.Panel key={name} value={name}>
-            {name === title && children[index]}
-          </Tabs.Panel>
-        ))}
-      </Stack>
-    </Tabs>
-  )
 }

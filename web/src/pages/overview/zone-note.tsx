@@ -18,7 +18,12 @@ export function ZoneNote({ step, zone }: { readonly step: string; readonly zone:
           {'. '}
         </>
       )}
-      Drag over a chart or click it to zoom in.
+      <Text span inherit visibleFrom="sm">
+        Drag over a chart or click it to zoom in.
+      </Text>
+      <Text span inherit hiddenFrom="sm">
+        Tap a chart to zoom in.
+      </Text>
     </Text>
   )
 }
