@@ -138,5 +138,7 @@ async function buildCode() {
 function installedSeparately() {
   const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const names = Object.keys({ ...dependencies, ...peerDependencies }).filter(name => !BUNDLED.includes(name))
-  return id => names.some(name => id === name || id.startsWith(`${name}/`))
+  const isSeparate = id => names.some(name => id === name || id.startsWith(`${name}/`))
+  // The metrics client needs OpenTelemetry's API: some 50 small files, which would be read at each start, also without OpenTelemetry.
+  return (id, importer) => isSeparate(id) && !importer?.includes('/@prometheus-io/client/')
 }
