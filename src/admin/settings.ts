@@ -1,6 +1,7 @@
 // The settings that the gateway was started with, as shown to operators: never a secret, and read-only.
 import { formatCredits } from '../domain/credits.ts'
 import type { KeyDefaults } from '../domain/key.ts'
+import type { UpdateCheck } from './update-check.ts'
 
 export type SettingsObject = {
   readonly object: 'settings'
@@ -17,6 +18,8 @@ export type SettingsObject = {
   readonly explain: boolean
   readonly show_upstream_cost: boolean
   readonly credits_per_usd: string | null
+  // The newer version that the update check found.
+  readonly update_available: string | null
   readonly allow_private_upstreams: boolean
   // Null: switched off.
   readonly portal: { readonly url: string | null; readonly name: string; readonly color: string | null } | null
@@ -24,21 +27,27 @@ export type SettingsObject = {
 
 export type RedisState = 'none' | 'ok' | 'away'
 
-// Only `redis` and the rate, which is applied with the file, change while the process runs.
-export type SettingsFacts = Omit<SettingsObject, 'object' | 'redis' | 'defaults' | 'credits_per_usd'> & {
+// What changes while the process runs are methods: the rate is applied with the file.
+export type SettingsFacts = Omit<
+  SettingsObject,
+  'object' | 'redis' | 'defaults' | 'credits_per_usd' | 'update_available'
+> & {
   readonly defaults: KeyDefaults
   redis(): RedisState
   creditsPerUsd(): string | null
+  readonly updateCheck: UpdateCheck
 }
 
-export type SettingsMethod = () => SettingsObject
+export type SettingsMethod = () => Promise<SettingsObject>
 
-export function settingsMethod({ redis, defaults, creditsPerUsd, ...facts }: SettingsFacts): SettingsMethod {
-  return () => ({
+export function settingsMethod(needs: SettingsFacts): SettingsMethod {
+  const { redis, defaults, creditsPerUsd, updateCheck, ...facts } = needs
+  return async () => ({
     object: 'settings',
     ...facts,
     redis: redis(),
     credits_per_usd: creditsPerUsd(),
+    update_available: await updateCheck(),
     defaults: defaultsObject(defaults),
   })
 }

@@ -252,6 +252,7 @@ function atNextStart(running: Config, wanted: Config): readonly string[] {
     usage_retention_days: config.usageRetentionDays,
     telemetry: config.tracing,
     portal: config.portal,
+    update_url: config.updateUrl ?? null,
   })
   const [before, after] = [settings(running), settings(wanted)].map(each => Object.entries(each).map(written))
   return (after ?? []).flatMap(([name, value], at) => (before?.[at]?.[1] === value ? [] : [name]))

@@ -23,6 +23,7 @@ import {
   redisUrl,
   token,
   trustedProxies,
+  updateUrl,
   workerCount,
 } from './env.ts'
 import { type Brand, type FileCatalog, NO_FILE, readConfigFile, type Tracing } from './file.ts'
@@ -68,6 +69,8 @@ export type Config = {
   readonly webhooksAllowPrivate: boolean
   // Undefined: switched off.
   readonly portal: PortalBrand | undefined
+  // Where the latest version is read; undefined: nowhere.
+  readonly updateUrl: string | undefined
   // A Postgres that may lose acknowledged commits gives a warning instead of an error.
   readonly allowUnsafeDatabase: boolean
   // Null: usage rows are kept forever.
@@ -98,6 +101,7 @@ const KNOWN = [
   'ALLOW_PRIVATE_UPSTREAMS',
   'WEBHOOKS_ALLOW_PRIVATE',
   'PORTAL',
+  'UPDATE_URL',
   'ALLOW_UNSAFE_DATABASE',
   'LOG_LEVEL',
   'URL',
@@ -137,6 +141,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     allowPrivateUpstreams: flag(env, 'TURNPIKE_ALLOW_PRIVATE_UPSTREAMS', file.allowPrivateUpstreams),
     webhooksAllowPrivate: flag(env, 'TURNPIKE_WEBHOOKS_ALLOW_PRIVATE', false),
     portal: flag(env, 'TURNPIKE_PORTAL', true) ? file.portal : undefined,
+    updateUrl: updateUrl(env) ?? file.updateUrl,
     allowUnsafeDatabase: flag(env, 'TURNPIKE_ALLOW_UNSAFE_DATABASE', false),
     usageRetentionDays: file.usageRetentionDays,
     catalog: file.catalog,

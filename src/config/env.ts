@@ -74,6 +74,20 @@ export function databaseUrl(env: Environment): string | undefined {
   return value
 }
 
+// Where the latest version is read; undefined: nowhere.
+export function updateUrl(env: Environment): string | undefined {
+  const value = read(env, 'TURNPIKE_UPDATE_URL')
+  if (value !== undefined && !isPlainUrl(value)) throw new BadConfig(`TURNPIKE_UPDATE_URL must be ${PLAIN_URL_RULE}`)
+  return value
+}
+
+export const PLAIN_URL_RULE = 'an http:// or https:// URL without user and password'
+
+export function isPlainUrl(value: string): boolean {
+  const url = URL.parse(value)
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+}
+
 const WORKERS_MAX = 64
 
 export function workerCount(env: Environment): number {

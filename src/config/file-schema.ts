@@ -54,6 +54,7 @@ const SETTINGS = {
     strict,
   ),
   portal: PortalSchema,
+  update_url: Type.String({ maxLength: TEXT_MAX }),
 }
 export const FILE_SETTINGS = Object.keys(SETTINGS)
 

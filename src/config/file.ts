@@ -50,6 +50,7 @@ export type FileSettings = {
   readonly usageRetentionDays: number | null
   readonly tracing: Tracing
   readonly portal: PortalBrand
+  readonly updateUrl: string | undefined
 }
 
 // Whether a caller's `traceparent` is the parent of its request, and whether providers get one.
@@ -76,6 +77,7 @@ export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   usageRetentionDays: null,
   tracing: { trustTraceparent: false, propagateTraceparent: false },
   portal: NO_PORTAL_BRAND,
+  updateUrl: undefined,
 }
 
 export function readConfigFile(path: string, env: Readonly<Record<string, string | undefined>>): FileSettings {
@@ -160,6 +162,7 @@ function settingsOf(file: FileInput): Omit<FileSettings, 'catalog'> {
       propagateTraceparent: file.telemetry?.propagate_traceparent ?? NO_FILE.tracing.propagateTraceparent,
     },
     portal: portalBrandOf(file.portal),
+    updateUrl: file.update_url ?? NO_FILE.updateUrl,
   }
 }
 

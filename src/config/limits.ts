@@ -182,6 +182,11 @@ const TABLE = {
   // More than this many waiting events disable an endpoint that fails.
   webhookWaitingMax: 100_000,
 
+  // The check for a newer version, where a URL is configured.
+  updateCheckEveryMs: 24 * 60 * MINUTE,
+  updateCheckTimeoutMs: 10 * SECOND,
+  updateCheckBytesMax: 64 * KIB,
+
   // The admin API
   adminBodyBytesMax: 1 * MIB,
   operatorsMax: 1000,

@@ -40,6 +40,7 @@ import { type FirstStart, firstStart } from './bootstrap.ts'
 import type { ServerContext } from './context.ts'
 import type { Drain } from './drain.ts'
 import type { OpenedStore } from './open-store.ts'
+import { openUpdateCheck } from './open-update-check.ts'
 import type { OpenedWebhooks } from './open-webhooks.ts'
 import type { V1 } from './wire-chat-api.ts'
 import { openPortal } from './wire-portal.ts'
@@ -120,7 +121,11 @@ export function openOperator(
         randomBytes,
       }),
       sessions,
-      settings: settingsOf(config, { redis: v1.redis, creditsPerUsd: catalogService.creditsPerUsd }),
+      settings: settingsOf(config, {
+        redis: v1.redis,
+        creditsPerUsd: catalogService.creditsPerUsd,
+        updateCheck: openUpdateCheck(context),
+      }),
       catalog: catalogMethods({
         catalog: store.catalog,
         catalogService,
@@ -175,7 +180,10 @@ function standingOf(
   return { targets: v1.health, others: async () => (await others.get()) ?? { nearLimits: [], webhooks: [] } }
 }
 
-function settingsOf(config: Config, current: Pick<SettingsFacts, 'redis' | 'creditsPerUsd'>): SettingsMethod {
+function settingsOf(
+  config: Config,
+  current: Pick<SettingsFacts, 'redis' | 'creditsPerUsd' | 'updateCheck'>,
+): SettingsMethod {
   const { adminListen } = config
   return settingsMethod({
     version: version(),

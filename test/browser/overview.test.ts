@@ -1,17 +1,30 @@
 // The charts of the overview in a browser: every gridline has its label, times are those of the chosen zone, and a click zooms in.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { hasBrowser, openBrowser, visit } from '../support/browser.ts'
+import { hasBrowser, openBrowser, SCREENSHOTS, visit } from '../support/browser.ts'
 import { startGateway } from '../support/gateway.ts'
 import { until } from '../support/until.ts'
+import { startUpstream } from '../support/upstream.ts'
 
-test('without requests nothing is compared with the period before', { skip: !hasBrowser() }, async () => {
-  await using gateway = await startGateway()
+test('without requests nothing is compared with the period before', { skip: !hasBrowser() }, async t => {
+  await using upstream = await startUpstream()
+  upstream.script({ body: '{"latest":"99.0.0"}' })
+  await using gateway = await startGateway({ env: { TURNPIKE_UPDATE_URL: `${upstream.url}/latest` } })
   await using browser = await openBrowser()
   const { page, signIn } = await visit(browser, gateway.url)
   await signIn(gateway.adminToken)
   await page.getByText('No requests in this range').first().waitFor()
+
+  await t.test('a newer version is named in the navigation, with how to upgrade', async () => {
+    // The answer of the check is there with the next read of the settings.
+    await page.reload()
+    await page.getByRole('link', { name: 'Update available: 99.0.0' }).click()
+    await page.getByRole('alert').getByText('Turnpike 99.0.0 is available').waitFor()
+    await page.screenshot({ path: join(SCREENSHOTS, 'update.png') })
+    await page.getByRole('link', { name: 'Overview' }).click()
+  })
 
   const totals = await page.getByRole('region', { name: 'Totals' }).innerText()
 

@@ -43,6 +43,9 @@ const OwnSessionShape = Type.Object({
 const SettingsShape = Type.Object({
   object: Type.Literal('settings'),
   version: Type.String(),
+  update_available: nullable(
+    Type.String({ description: 'The newer version that the update check found; null if none, or if it is off.' }),
+  ),
   engine: Type.Enum(['sqlite', 'postgres']),
   redis: Type.Enum(['none', 'ok', 'away']),
   brand: Type.Object({ key_prefix: Type.String(), header_prefix: Type.String() }),

@@ -30,7 +30,7 @@ export function accessEndpoints(app: FastifyInstance, needs: AccessNeeds): void 
   serve(app, ADMIN.updateOperator, ({ params, body, actor }) => operators.update(params.id ?? '', body, actor), needs)
   serve(app, ADMIN.rotateOperator, ({ params, actor }) => operators.rotate(params.id ?? '', actor), needs)
   serve(app, ADMIN.removeOperator, ({ params, actor }) => operators.remove(params.id ?? '', actor), needs)
-  serve(app, ADMIN.getSettings, async () => settings(), needs)
+  serve(app, ADMIN.getSettings, settings, needs)
 }
 
 function ownSessionEndpoints(app: FastifyInstance, needs: AccessNeeds): void {

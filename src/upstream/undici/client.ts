@@ -22,14 +22,20 @@ const loadUndici = () => import('undici')
 type Shared = {
   readonly options: HttpClientOptions
   readonly proxy: HttpProxy | undefined
+  readonly method: 'POST' | 'GET'
   // Names and values of the headers of every request, alternating.
   readonly headers: readonly string[]
   // The session of the last TLS connection, to resume it.
   session: Buffer | undefined
 }
 
-export function undiciClient(options: HttpClientOptions, proxy?: HttpProxy): HttpClient {
-  const shared: Shared = { options, proxy, headers: headerPairs(headerLines(options.headers)), session: undefined }
+export function undiciClient(
+  options: HttpClientOptions,
+  proxy?: HttpProxy,
+  method: Shared['method'] = 'POST',
+): HttpClient {
+  const headers = headerPairs(headerLines(options.headers))
+  const shared: Shared = { options, proxy, method, headers, session: undefined }
   return pooledClient(options, events => openTransport(shared, events))
 }
 
@@ -112,7 +118,7 @@ type HttpConnection = Pick<Transport, 'send' | 'pause' | 'resume'> & { readonly 
 function httpConnection(
   UndiciClient: typeof Client,
   socket: Socket,
-  { options, headers }: Shared,
+  { options, headers, method }: Shared,
   events: TransportEvents,
   fail: (error: unknown) => void,
 ): HttpConnection {
@@ -164,7 +170,7 @@ function httpConnection(
         if (isPaused) started.pause()
       })
       const all = [...headers, ...headerPairs(request.head), 'x-request-id', request.requestId]
-      client.dispatch({ method: 'POST', path: request.path, headers: all, body }, handler)
+      client.dispatch({ method, path: request.path, headers: all, body: method === 'GET' ? null : body }, handler)
     },
     pause() {
       isPaused = true

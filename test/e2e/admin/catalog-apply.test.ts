@@ -72,6 +72,7 @@ test('a changed setting that needs a restart is named, and no other', async () =
     usage_retention_days: 77,
     telemetry: { trust_traceparent: true },
     portal: { name: 'Shop' },
+    update_url: 'https://example.com/latest',
   }
   const named = async (settings: object) => {
     await gateway.writeConfig({ ...standardConfig(upstream.url), ...settings })

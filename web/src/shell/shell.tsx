@@ -1,5 +1,5 @@
 // The frame around every page: navigation, user menu and connection status.
-import { ActionIcon, AppShell, Box, Burger, Group, Menu, NavLink, Text, Tooltip } from '@mantine/core'
+import { ActionIcon, Anchor, AppShell, Box, Burger, Group, Menu, NavLink, Text, Tooltip } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconBook, IconClock, IconCoins, IconLogout, IconUserCircle } from '@tabler/icons-react'
 import { type ReactNode, useEffect } from 'react'
@@ -76,7 +76,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
   )
 }
 
-// The API reference, which is not a page of the dashboard, and the version of the server.
+// The API reference, which is not a page of the dashboard, the version of the server, and a newer one.
 function NavFooter(): ReactNode {
   const { data } = useSettings()
   return (
@@ -91,6 +91,11 @@ function NavFooter(): ReactNode {
       <Text size="xs" c="dimmed" px="sm" pt={4}>
         {data === undefined ? '\u00a0' : `Turnpike ${data.version}`}
       </Text>
+      {typeof data?.update_available === 'string' && (
+        <Anchor component={Link} href="/settings#update" size="xs" px="sm" display="block">
+          Update available: {data.update_available}
+        </Anchor>
+      )}
     </Box>
   )
 }

@@ -1,5 +1,6 @@
 // The settings page: server configuration, operators, sessions and appearance.
-import { Anchor, SegmentedControl, SimpleGrid, Text, useMantineColorScheme } from '@mantine/core'
+import { Alert, Anchor, SegmentedControl, SimpleGrid, Text, useMantineColorScheme } from '@mantine/core'
+import { IconArrowUp } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { type SettingsObject, useSettings } from '../../api/settings.ts'
 import { DescriptionList } from '../../components/description-list.tsx'
@@ -19,6 +20,7 @@ export default function Settings(): ReactNode {
       about="Server settings are read-only; set them in the environment or the configuration file."
     >
       {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
+      {typeof data?.update_available === 'string' && <Update from={data.version} to={data.update_available} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
         <Panel title="Server">{data !== undefined && <DescriptionList of={serverOf(data)} />}</Panel>
         <Panel title="Defaults for new keys">
@@ -29,6 +31,18 @@ export default function Settings(): ReactNode {
       <Sessions />
       <Appearance />
     </Page>
+  )
+}
+
+function Update({ from, to }: { readonly from: string; readonly to: string }): ReactNode {
+  return (
+    <Alert id="update" color="blue" icon={<IconArrowUp size={18} />} title={`Turnpike ${to} is available`} py="sm">
+      <Text size="sm">
+        This is {from}. Read the changelog, run <span className="mono">npx turnpike backup FILE</span>, stop the
+        gateway, install the new version and start it. The page “Upgrade and backup” of the documentation has every
+        step, also for several nodes and for going back.
+      </Text>
+    </Alert>
   )
 }
 
@@ -57,7 +71,16 @@ function Appearance(): ReactNode {
   )
 }
 
-const SHOWN_ELSEWHERE = new Set(['object', 'version', 'engine', 'redis', 'brand', 'defaults', 'portal'])
+const SHOWN_ELSEWHERE = new Set([
+  'object',
+  'version',
+  'engine',
+  'redis',
+  'brand',
+  'defaults',
+  'portal',
+  'update_available',
+])
 
 function serverOf(settings: SettingsObject): readonly (readonly [string, ReactNode])[] {
   const rest = Object.fromEntries(Object.entries(settings).filter(([name]) => !SHOWN_ELSEWHERE.has(name)))
