@@ -2,8 +2,9 @@
 // stdin, never from arguments, which every user of the machine can see.
 import { BadUsage, Failed, type Input } from './command.ts'
 import { type Connection, connect } from './connection.ts'
+import { bodyText, checkType, interrupted, type Json, parseObject, readAnswer } from './gateway-response.ts'
 
-export type Json = Readonly<Record<string, unknown>>
+export type { Json } from './gateway-response.ts'
 
 export type Client = {
   // '/keys' means '/admin/v1/keys'.
@@ -24,8 +25,6 @@ const TIMEOUT_MS = 30_000
 const PROBE_MS = 5_000
 // Between two chunks of a streamed response.
 const IDLE_MS = 120_000
-// Of a response that is kept in memory.
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 export async function openClient(input: Pick<Input, 'text' | 'flag'>): Promise<Client> {
   const connection = await connect(input)
@@ -57,7 +56,11 @@ export function clientOf(connection: Connection & { readonly token: string }): C
       return readAnswer(response, url, refused)
     },
     async *stream(path, accept) {
-      yield* streamed(connection, `/admin/v1${path}`, { headers: { ...authorization, accept } }, refused)
+      const init = { headers: { ...authorization, accept } }
+      for await (const piece of streamed(connection, `/admin/v1${path}`, init, refused)) {
+        if (piece instanceof Headers) checkType(piece, accept, url)
+        else yield piece
+      }
     },
   }
 }
@@ -71,7 +74,7 @@ export async function probe(
   return {
     status: response.status,
     headers: response.headers,
-    body: parse(await textOf(response.body ?? [], connection.url)),
+    body: parseObject(await bodyText(response.body ?? [], connection.url)),
   }
 }
 
@@ -88,12 +91,12 @@ export async function* callWithKey(
     headers: { authorization: `Bearer ${key}`, ...type },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }
-  yield* streamed(connection, `/v1${path}`, init, 'invalid API key', true)
+  yield* streamed(connection, `/v1${path}`, init, 'invalid API key')
 }
 
 // The same for an endpoint whose response is one JSON object.
 export async function readWithKey(connection: Connection, path: string, key: string, body?: Json): Promise<Json> {
-  const answer = parse(await textOf(bytesOf(callWithKey(connection, path, key, body)), connection.url))
+  const answer = parseObject(await bodyText(bytesOf(callWithKey(connection, path, key, body)), connection.url))
   if (answer === undefined) throw new Failed(`${connection.url} does not look like Turnpike (not JSON)`)
   return answer
 }
@@ -102,27 +105,19 @@ async function* bytesOf(pieces: AsyncIterable<Headers | Uint8Array>): AsyncGener
   for await (const piece of pieces) if (!(piece instanceof Headers)) yield piece
 }
 
-function streamed(connection: Connection, path: string, init: RequestInit, refused: string): AsyncGenerator<Uint8Array>
-function streamed(
-  connection: Connection,
-  path: string,
-  init: RequestInit,
-  refused: string,
-  withHeaders: true,
-): AsyncGenerator<Headers | Uint8Array>
+// Headers first.
 async function* streamed(
   connection: Connection,
   path: string,
   init: RequestInit,
   refused: string,
-  withHeaders = false,
 ): AsyncGenerator<Headers | Uint8Array> {
   const silence = new AbortController()
   const timer = setTimeout(() => silence.abort(), IDLE_MS)
   try {
     const response = await send(connection, path, { ...init, signal: silence.signal })
     if (!response.ok) await readAnswer(response, connection.url, refused)
-    if (withHeaders) yield response.headers
+    yield response.headers
     for await (const chunk of response.body ?? []) {
       timer.refresh()
       yield chunk
@@ -132,11 +127,6 @@ async function* streamed(
   } finally {
     clearTimeout(timer)
   }
-}
-
-function interrupted(error: unknown): Error {
-  if (error instanceof Failed || error instanceof BadUsage) return error
-  return new Failed(`the response was interrupted: ${(error as Error).message}`, true)
 }
 
 async function send({ url, urlFrom }: Connection, path: string, init: RequestInit): Promise<Response> {
@@ -172,44 +162,4 @@ const CAUSES: Readonly<Record<string, string>> = {
   'bad port': 'HTTP clients do not use this port; check the URL',
   'unexpected redirect':
     'it answers with a redirect, and tokens are not sent elsewhere; use the URL that it redirects to',
-}
-
-async function readAnswer(response: Response, url: string, refused: string): Promise<Json> {
-  if (response.status === 204) return {}
-  const answer = parse(await textOf(response.body ?? [], url))
-  if (answer === undefined)
-    throw new Failed(`${url} does not look like Turnpike (status ${response.status}, not JSON)`, true)
-  if (response.ok) return answer
-  const error = answer.error as { message?: unknown; param?: unknown } | undefined
-  const text = `${error?.message ?? `status ${response.status}`}`
-  if (response.status === 401) throw new Failed(refused, false, 401)
-  const isNamed = typeof error?.param !== 'string' || text.startsWith(error.param)
-  const message = isNamed ? text : `${error.param}: ${text}`
-  if (response.status === 400) throw new BadUsage(message)
-  throw new Failed(message, response.status >= 500, response.status)
-}
-
-async function textOf(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, url: string): Promise<string> {
-  const kept: Uint8Array[] = []
-  let bytes = 0
-  try {
-    for await (const piece of pieces) {
-      bytes += piece.length
-      if (bytes > ANSWER_BYTES_MAX)
-        throw new Failed(`the response of ${url} is larger than ${ANSWER_BYTES_MAX} bytes`, true)
-      kept.push(piece)
-    }
-  } catch (error) {
-    throw interrupted(error)
-  }
-  return Buffer.concat(kept).toString('utf8')
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Json) : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,10 +1,10 @@
 // The command line: loads the requested command only, and turns errors into messages and exit codes: 0 success, 1 failure,
 // 2 usage or configuration error.
-import { styleText } from 'node:util'
+import { debuglog, styleText } from 'node:util'
 import { escapeUnseen } from '../lib/text.ts'
 import { version } from '../lib/version.ts'
 import { asksForHelp, readInput } from './arguments.ts'
-import { BadUsage, type Command, Failed } from './command.ts'
+import { BadUsage, type Command, Failed, optionsOf } from './command.ts'
 import { GROUPS } from './command-table.ts'
 import { groupHelp, helpFor } from './help.ts'
 import { didYouMean, suggest } from './suggest.ts'
@@ -67,7 +67,18 @@ async function runGroup(name: string, rest: readonly string[], leading: readonly
 }
 
 async function runCommand(command: Command, argv: readonly string[]): Promise<number> {
-  return asksForHelp(argv) ? print(helpFor(command)) : command.run(readInput(command, argv))
+  if (asksForHelp(argv)) return print(helpFor(command))
+  const input = readInput(command, argv)
+  return 'url' in optionsOf(command) ? command.run(input).catch(unreadable) : command.run(input)
+}
+
+// Fields that are missing in an answer of a gateway show as such errors: it is of another version, or no gateway.
+function unreadable(error: unknown): never {
+  if (!(error instanceof TypeError || error instanceof RangeError)) throw error
+  debuglog('turnpike')('%s', error.stack)
+  throw new Failed(
+    'the gateway answered in an unknown shape; check its URL and version with "turnpike doctor" (details: NODE_DEBUG=turnpike)',
+  )
 }
 
 // `help`, `help keys` and `help keys create`.

@@ -121,6 +121,8 @@ async function set(target: Target, disabled: boolean, input: Input, client: Clie
 }
 
 const MODELS_PAGE = 1000
+// As many as a catalog may have.
+const MODEL_PAGES_MAX = 10
 
 // Models that nobody else serves: their other targets, if any, are disabled, or of an inactive provider.
 async function servedOnlyBy(target: Target, client: Client): Promise<readonly string[]> {
@@ -137,16 +139,18 @@ type Served = { readonly id: string; readonly others: readonly Target[] }
 // The active models of a target, with their other ones.
 async function modelsOf({ provider, model }: Target, client: Client): Promise<readonly Served[]> {
   const served: Served[] = []
-  for (let after = ''; ; ) {
+  let after = ''
+  for (let pages = 0; pages < MODEL_PAGES_MAX; pages++) {
     const page = await client.call('GET', `/models?limit=${MODELS_PAGE}${after}`)
     const models = page.data as readonly (Json & { readonly targets: readonly Target[] })[]
     for (const { id, status, targets } of models) {
       const others = targets.filter(each => each.provider !== provider || each.model !== model)
       if (status === 'active' && others.length < targets.length) served.push({ id: String(id), others })
     }
-    if (page.has_more !== true || models.length === 0) return served
+    if (page.has_more !== true || models.length === 0) break
     after = `&after=${encodeURIComponent(String(models.at(-1)?.id))}`
   }
+  return served
 }
 
 function pathOf(provider: string, rest: string): string {

@@ -38,6 +38,8 @@ async function* jsonLines(client: Client, query: URLSearchParams): AsyncGenerato
     yield { bytes: Buffer.from(rows.map(row => `${JSON.stringify(row)}\n`).join('')), rows: rows.length }
     const last = rows.at(-1)
     if (hasMore !== true || last === undefined) return
+    if (page.get('after') === last.request_id)
+      throw new Failed('the gateway repeats a page; the export is not complete')
     page.set('after', String(last.request_id))
   }
 }

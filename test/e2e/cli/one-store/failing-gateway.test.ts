@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../support/folder.ts'
 import { runProcess } from '../../../support/gateway-process.ts'
 import { createServer } from '../../../support/node-http.ts'
 
-const ACCOUNT = { id: 'acct_1', name: 'acme', balance: {} }
+const ACCOUNT = { object: 'account', id: 'acct_1', name: 'acme', balance: {} }
 
 test('a lost response to the key of a new account does not lead to a second key', async () => {
   const lost = await run(['accounts', 'create', 'acme', '--key', "dana's laptop"], {
@@ -43,7 +43,7 @@ test('a refused key of a new account can be created with the printed command', a
 test('doctor blames the token only for what the token causes', async () => {
   const healthy = { '/health': json(200, { status: 'ok' }), '/ready': json(200, { status: 'ready' }) }
   const broken = json(500, { error: { message: 'unexpected error' } })
-  const operator = json(200, { name: 'dana', role: 'admin' })
+  const operator = json(200, { object: 'operator', name: 'dana', role: 'admin' })
 
   const store = await doctor({ ...healthy, '/admin/v1/operator': operator, '/admin/v1/settings': broken })
   const all = await doctor({ ...healthy, '/admin/v1/operator': broken })

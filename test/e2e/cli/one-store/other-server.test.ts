@@ -10,9 +10,12 @@ import type { Gateway } from '../../../support/gateway.ts'
 
 const HOSTILE = '\u001b]0;title\u0007\u009b31m'
 let answer = ''
+// Status 0: never an answer.
+let head: { status?: number; type?: string } = {}
 const server = createServer((request, response) => {
   request.resume()
-  response.end(answer)
+  if (head.status === 0) return
+  response.writeHead(head.status ?? 200, { 'content-type': head.type ?? 'application/json' }).end(answer)
 }).listen(0, '127.0.0.1')
 await once(server, 'listening')
 after(() => server.close())
@@ -48,7 +51,7 @@ test('links, messages and traces of a hostile server are shown with escapes', as
   const results = []
   for (const [text, ...args] of [
     [JSON.stringify({ url: HOSTILE, expires_at: HOSTILE }), 'portal-link', `acct_${'0'.repeat(32)}`],
-    [JSON.stringify({ changes: [], at_next_start: [HOSTILE] }), 'apply'],
+    [JSON.stringify({ object: 'catalog_apply', changes: [], at_next_start: [HOSTILE] }), 'apply'],
     [event({ error: { message: HOSTILE } }), 'chat', 'm', '--message', 'x'],
     [JSON.stringify({ data: HOSTILE }), 'keys', 'list'],
   ] as const) {
@@ -58,4 +61,69 @@ test('links, messages and traces of a hostile server are shown with escapes', as
 
   for (const { stdout, stderr } of results) assert.doesNotMatch(stdout + stderr, /[^\P{Cc}\n\t]/u)
   for (const { stdout, stderr } of results.slice(0, 3)) assert.match(stdout + stderr, /\\u001b\]0;title/)
+})
+
+const LIST = (...data: unknown[]) => JSON.stringify({ object: 'list', data, has_more: true })
+const KEY = `key_${'0'.repeat(32)}`
+const SHAPES: readonly (readonly [string, string, typeof head])[] = [
+  ['HTML', '<!doctype html>', { type: 'text/html' }],
+  ['nothing', '', {}],
+  ['another object', '{"status":"ok"}', {}],
+  ['an array', '[]', {}],
+  ['rows that are no objects', LIST(null, 1, 'x'), {}],
+  ['objects without fields', LIST({}), {}],
+  ['too many members', `{"object":"list","data":[${'{},'.repeat(1_000_001)}{}]}`, {}],
+  ['too many levels', `{"object":"list","data":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, {}],
+  ['an error in another shape', '{"error":{"message":{"a":1},"param":5}}', { status: 403 }],
+  ['an empty success', '', { status: 204 }],
+]
+
+for (const [name, text, headers] of SHAPES) {
+  test(`a server that answers with ${name}: one sentence, and no success`, async () => {
+    answer = text
+    head = headers
+
+    const results = []
+    for (const words of ['status', 'sessions list', `keys revoke ${KEY} --yes`, 'quote m --message x', 'doctor'])
+      if (name !== 'objects without fields' || !words.startsWith('keys')) results.push(await run(...words.split(' ')))
+    head = {}
+
+    for (const { code, stdout, stderr } of results) {
+      assert.equal(code, 1, stdout + stderr)
+      assert.doesNotMatch(stdout + stderr, /\n +at |TypeError|RangeError|\[object/)
+    }
+    for (const { stdout, stderr } of results.slice(0, -1)) assert.match(stdout + stderr, /^turnpike: [^\n]{1,200}\n$/)
+  })
+}
+
+test('an export writes no other page into its file', async () => {
+  answer = '<html>Sign in</html>'
+  head = { type: 'text/html; charset=utf-8' }
+
+  const { code, stdout, stderr } = await run('usage', 'export')
+  head = {}
+
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, /does not look like Turnpike/)
+})
+
+test('an export from a server that repeats a page ends', async () => {
+  answer = LIST({ request_id: '019a91b2-6c1e-7d33-8f00-3a5be0c4d2f1' })
+
+  const { code, stderr } = await run('usage', 'export', '--json')
+
+  assert.equal(code, 1)
+  assert.match(stderr, /repeats a page/)
+})
+
+test('doctor waits 5 seconds for a server that never answers', async () => {
+  head = { status: 0 }
+  const began = performance.now()
+
+  const { code, stdout } = await run('doctor')
+  head = {}
+
+  assert.equal(code, 1)
+  assert.match(stdout, /fail +gateway +\S+ .* did not respond in time/)
+  assert.ok(performance.now() - began < 20_000)
 })
