@@ -105,9 +105,9 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     const { head, setup } = setupFor(upstreamRequest)
     const { chat, model } = upstreamRequest
     const api = apiFor(provider, chat, model)
-    const isChat = chat.dialect === 'chat' && api === 'chat'
+    const bounded = chat.dialect === 'chat' && api === 'chat' ? setup : onEventLoop(setup)
     const read = (text: string, unsaid: Unsaid) => readResponse(text, unsaid, api === 'passthrough')
-    const readerSetup = { ...(isChat ? setup : onEventLoop(setup)), ...(api === 'chat' ? {} : { read }) }
+    const readerSetup = api === 'chat' ? bounded : { ...bounded, read }
     const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteJsonMs)
     return whole(request, listener, { readerSetup, memory: needs.memory })
   }
@@ -134,11 +134,13 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     firstByteMs: number,
     own?: Pick<HttpClientRequest, 'path' | 'body'>,
   ): HttpClientRequest {
+    const { path, body } = own ?? messageOf(upstreamRequest)
     return {
       requestId: upstreamRequest.requestId,
       accountId: upstreamRequest.accountId,
       head: withTrace(head, upstreamRequest),
-      ...(own ?? messageOf(upstreamRequest)),
+      path,
+      body,
       firstByteMs,
       totalMs: Math.min(provider.timeouts.totalMs, upstreamRequest.totalMsMax),
       silence: upstreamRequest.silence,

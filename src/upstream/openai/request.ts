@@ -88,7 +88,9 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
     },
     ignored(chat) {
       const isSaid = (name: string) => passthrough.includes(name) || (name === 'thinking' && reasoned.has(chat))
-      const names = [...chat.extras.keys()].filter(name => !isSaid(name)).concat(chat.leftOut)
+      const names: string[] = []
+      for (const name of chat.extras.keys()) if (!isSaid(name)) names.push(name)
+      names.push(...chat.leftOut)
       for (const name of leftOut) {
         if (Object.hasOwn(chat.forwarded, name) || Object.hasOwn(chat.identifiers, name)) names.push(name)
       }
