@@ -6,9 +6,18 @@ import { readTagFilter } from '../domain/tags.ts'
 import type { Endpoint, Outcome } from '../domain/usage.ts'
 import { type OperatorUsageObject, operatorUsageObject } from '../domain/usage-wire.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Page, SummaryGroup, SummaryRow, TagPair, UsageReports } from '../store/contract/operator.ts'
+import type {
+  CostFault,
+  Page,
+  RowSpan,
+  SortedPage,
+  SummaryGroup,
+  SummaryRow,
+  TagPair,
+  UsageReports,
+} from '../store/contract/operator.ts'
 import { type AttentionFacts, type AttentionObject, attentionOf } from './attention.ts'
-import { type List, listOf, readRange, unknown, wrong } from './input.ts'
+import { type List, listOf, readRange, type SortedList, sortedListOf, unknown, wrong } from './input.ts'
 import {
   type OverviewObject,
   type OverviewQuery,
@@ -40,7 +49,9 @@ export type UsageListQuery = UsageRowQuery & { readonly sort?: (typeof USAGE_SOR
 export type SummaryObject = SpendingObject & { readonly object: 'usage_summary'; readonly group: string }
 
 export type ReportMethods = {
-  usage(query: UsageListQuery, page: Page): Promise<List<OperatorUsageObject>>
+  usage(query: UsageListQuery, page: Page): Promise<SortedList<OperatorUsageObject>>
+  // For an export: one page after the other.
+  usagePages(query: UsageListQuery): (page: Page) => Promise<List<OperatorUsageObject>>
   usageOf(requestId: string): Promise<OperatorUsageObject>
   summary(query: UsageRowQuery, groupBy: SummaryGroup): Promise<List<SummaryObject>>
   overview(query: OverviewQuery): Promise<OverviewObject & { readonly attention: readonly AttentionObject[] }>
@@ -61,14 +72,21 @@ export type Standing = {
 }
 
 export function reportMethods(needs: ReportNeeds): ReportMethods {
+  const usage: ReportMethods['usage'] = async (query, page) => {
+    const filter = { ...readQuery(query), errorCodes: query.error_code, ...page }
+    if (query.sort === 'cost')
+      return sortedListOf(sorted(await needs.usage.listByCost(filter, needs.reportRowsMax), needs), operatorUsageObject)
+    // By time the id alone is the place.
+    const after = page.after?.split('~')[0]
+    return listOf(await needs.usage.list({ ...filter, after }), operatorUsageObject)
+  }
+
   return {
-    async usage(query, page) {
-      const filter = { ...readQuery(query), errorCodes: query.error_code, ...page }
-      if (query.sort !== 'cost') return listOf(await needs.usage.list(filter), operatorUsageObject)
-      const found = await needs.usage.listByCost(filter, needs.reportRowsMax)
-      if (found === 'too_many') throw tooMany('can be sorted by cost', needs)
-      if (found === 'unknown_after') throw wrong('after', 'the id of a request that exists')
-      return listOf(found, operatorUsageObject)
+    usage,
+    usagePages(query) {
+      if (query.sort !== 'cost') return page => usage(query, page)
+      const filter = { ...readQuery(query), errorCodes: query.error_code }
+      return pagesByCost(filter, needs)
     },
 
     async usageOf(requestId) {
@@ -96,6 +114,40 @@ export function reportMethods(needs: ReportNeeds): ReportMethods {
       return { ...overviewObject(zone, overview), attention: attentionOf(facts) }
     },
   }
+}
+
+// Ids are sorted many at a time, since each time all rows of the range are read; an export by pages would read them for each page.
+// A row whose cost changes meanwhile is not listed again, and one that is deleted is left out.
+function pagesByCost(filter: RowSpan, needs: ReportNeeds): (page: Page) => Promise<List<OperatorUsageObject>> {
+  const listed = new Set<string>()
+  let waiting: readonly string[] = []
+  let next: string | null | undefined
+
+  async function readIds(after: string | undefined): Promise<void> {
+    const page = { limit: SORTED_AT_ONCE, after: next ?? after }
+    const found = sorted(await needs.usage.idsByCost({ ...filter, ...page }, needs.reportRowsMax), needs)
+    waiting = found.data.filter(id => !listed.has(id))
+    for (const id of waiting) listed.add(id)
+    next = found.next ?? null
+  }
+
+  return async ({ limit, after }) => {
+    for (;;) {
+      if (waiting.length === 0 && next !== null) await readIds(after)
+      const rows = await needs.usage.byIds(waiting.slice(0, limit))
+      waiting = waiting.slice(limit)
+      const hasMore = waiting.length > 0 || next !== null
+      if (rows.length > 0 || !hasMore) return listOf({ data: rows, hasMore }, operatorUsageObject)
+    }
+  }
+}
+
+const SORTED_AT_ONCE = 10_000
+
+function sorted<T>(found: SortedPage<T> | CostFault, needs: ReportNeeds): SortedPage<T> {
+  if (found === 'too_many') throw tooMany('can be sorted by cost', needs)
+  if (found === 'unknown_after') throw wrong('after', 'the id of a request that exists')
+  return found
 }
 
 function readQuery(query: UsageQuery) {

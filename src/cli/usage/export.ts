@@ -33,14 +33,14 @@ async function* jsonLines(client: Client, query: URLSearchParams): AsyncGenerato
   const page = new URLSearchParams(query)
   page.set('limit', String(PAGE_ROWS))
   for (;;) {
-    const { data, has_more: hasMore } = await client.call('GET', `/usage?${page}`)
+    const { data, has_more: hasMore, next_after: next } = await client.call('GET', `/usage?${page}`)
     const rows = data as readonly Json[]
     yield { bytes: Buffer.from(rows.map(row => `${JSON.stringify(row)}\n`).join('')), rows: rows.length }
     const last = rows.at(-1)
     if (hasMore !== true || last === undefined) return
-    if (page.get('after') === last.request_id)
-      throw new Failed('the gateway repeats a page; the export is not complete')
-    page.set('after', String(last.request_id))
+    const after = String(next ?? last.request_id)
+    if (page.get('after') === after) throw new Failed('the gateway repeats a page; the export is not complete')
+    page.set('after', after)
   }
 }
 

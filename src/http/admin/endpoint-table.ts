@@ -70,7 +70,7 @@ export function paging(of: keyof typeof ID_FORMS | 'words') {
   return { limit: Type.Optional(Limit), after: Type.Optional(Type.String({ ...AFTER, ...form })) }
 }
 // Of a sorted list also the place where a page ended: the last id with what it was sorted by.
-export function sortedPaging(of: 'key' | 'account') {
+export function sortedPaging(of: 'key' | 'account' | 'request') {
   const form = { maxLength: 1200, pattern: `${ID_FORMS[of].slice(0, -1)}(~[0-9A-Za-z_-]*)?$` }
   const description = 'The last id of the previous page, or its `next_after`.'
   return { ...paging(of), after: Type.Optional(Type.String({ ...AFTER, ...form, description })) }

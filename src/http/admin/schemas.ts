@@ -282,7 +282,7 @@ export const ADMIN = {
     '/usage',
     'List usage rows, newest or most expensive first, as JSON or CSV',
     READ,
-    listOf(OperatorUsageShape),
+    sortedListOf(OperatorUsageShape),
     {
       query: Type.Object(
         {
@@ -294,7 +294,7 @@ export const ADMIN = {
             }),
           ),
           format: Type.Optional(UsageFormat),
-          ...paging('request'),
+          ...sortedPaging('request'),
         },
         strict,
       ),

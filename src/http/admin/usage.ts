@@ -20,7 +20,7 @@ export function usageEndpoints(
       const { limit, after, format, ...filter } = query
       if (!isCsv(format, request.headers.accept)) return reports.usage(filter, pageOf(query))
       const range = { limit, after, guard: needs.guard }
-      return sendCsv(reply, usageCsv(COLUMNS), range, page => reports.usage(filter, page))
+      return sendCsv(reply, usageCsv(COLUMNS), range, reports.usagePages(filter))
     },
     needs,
   )

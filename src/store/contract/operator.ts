@@ -185,7 +185,11 @@ export type UsageReports = {
   // found nothing.
   list(filter: UsageFilter): Promise<Paged<UsageRow> & { readonly next: string | null }>
   // The most expensive first. Every row of the span and its owner is read: `too_many` if these are more than `rowsMax`.
-  listByCost(filter: Page & RowSpan, rowsMax: number): Promise<Paged<UsageRow> | 'too_many' | 'unknown_after'>
+  listByCost(filter: Page & RowSpan, rowsMax: number): Promise<SortedPage<UsageRow> | CostFault>
+  // Only the ids.
+  idsByCost(filter: Page & RowSpan, rowsMax: number): Promise<SortedPage<string> | CostFault>
+  // Those that still exist, in the order of these ids.
+  byIds(requestIds: readonly string[]): Promise<readonly UsageRow[]>
   // Includes the whole hour at an edge of the span where only its sums are left.
   summary(filter: UsageSpan, groupBy: SummaryGroup): Promise<readonly SummaryRow[]>
   // The same of rows, whose codes sums do not know; without those that were dropped.
@@ -193,6 +197,8 @@ export type UsageReports = {
   // Chats only.
   overview(span: OverviewSpan): Promise<Overview>
 }
+
+export type CostFault = 'too_many' | 'unknown_after'
 
 // From `from` on and before `to`.
 export type UsageSpan = {

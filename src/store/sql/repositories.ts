@@ -126,6 +126,8 @@ export function usageApart(lists: UsageReports, reports: UsageReports): UsageRep
     get: (requestId, keyId) => lists.get(requestId, keyId),
     list: filter => (filter.lookMax === undefined ? reports : lists).list(filter),
     listByCost: (filter, rowsMax) => reports.listByCost(filter, rowsMax),
+    idsByCost: (filter, rowsMax) => reports.idsByCost(filter, rowsMax),
+    byIds: requestIds => reports.byIds(requestIds),
     summary: (filter, groupBy) => reports.summary(filter, groupBy),
     summaryOfRows: (filter, groupBy, rowsMax) => reports.summaryOfRows(filter, groupBy, rowsMax),
     overview: span => reports.overview(span),

@@ -55,8 +55,8 @@ async function endOfStep(search: Search, before: string | undefined, tx: Pick<Tx
 export type SortedBy = { readonly by: string; readonly type: 'text' | 'number' }
 type Sorted = { readonly rows: readonly Row[]; placeAfter(row: Row | undefined): string | null }
 
-// In the order of the expression, then of the id. At most `wanted` rows. `placeAfter` is the `after` of a page that begins after
-// a row: its id with its value, so that the next page begins there even if the row has another value by then.
+// In the order of the expression, then of the id. At most `wanted` rows. A page begins at the place after a row even if the row has
+// another value by then.
 export async function searchSorted(
   search: Search,
   { by, type, isDescending }: SortedBy & Pick<Sorting<string>, 'isDescending'>,
@@ -64,8 +64,7 @@ export async function searchSorted(
   tx: Pick<Tx, 'all' | 'get'>,
 ): Promise<Sorted> {
   const { columns, table, id, after } = search
-  const placeAfter = (row: Row | undefined) =>
-    row === undefined ? null : `${text(row.id)}~${Buffer.from(text(row.sorted_by)).toString('base64url')}`
+  const placeAfter = (row: Row | undefined) => (row === undefined ? null : placeOf(text(row.id), text(row.sorted_by)))
   const asked = conditions()
   search.indexed(asked)
   search.compared(asked)
@@ -86,8 +85,13 @@ export async function searchSorted(
   }
 }
 
+// The `after` of a page that begins after a row: its id with the value that it was sorted by.
+export function placeOf(id: string, value: string): string {
+  return `${id}~${Buffer.from(value).toString('base64url')}`
+}
+
 // A caller may have changed it.
-function readPlace(place: string, type: SortedBy['type']): Param | undefined {
+export function readPlace(place: string, type: SortedBy['type']): Param | undefined {
   const value = Buffer.from(place, 'base64url').toString()
   if (type === 'text') return value.isWellFormed() && !value.includes('\0') ? value : undefined
   const number = /^-?\d{1,19}$/.test(value) ? BigInt(value) : undefined

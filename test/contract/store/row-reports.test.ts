@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seedStore } from '../../../bench/seed-store.ts'
+import { type ReportNeeds, reportMethods } from '../../../src/admin/reports.ts'
 import { DAY_MS } from '../../../src/domain/key.ts'
 import { HOUR_MS, type UsageRow } from '../../../src/domain/usage.ts'
-import { type RowSpan, SUMMARY_GROUPS } from '../../../src/store/contract/operator.ts'
+import { type RowSpan, SUMMARY_GROUPS, type UsageReports } from '../../../src/store/contract/operator.ts'
 import { sqlUsage } from '../../../src/store/sql/usage/usage.ts'
 import { ENGINES, openRepositories, type Repositories } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
@@ -86,6 +87,62 @@ for (const { engine, open } of ENGINES) {
       const after = '019a91b2-6c1e-7d33-8f00-3a5be0c4d2f1'
       assert.equal(await repositories.usage.listByCost({ limit: 10, after }, ROWS), 'unknown_after')
     })
+
+    await t.test('a page begins where the last one ended, though its last row is gone or costs more', async () => {
+      const { usage, sql } = repositories
+      const page = { limit: 5, accountId: 'acct_seed0004' }
+      const wanted = rows.filter(row => fits(row, page)).sort(byCost)
+      const first = await usage.listByCost(page, ROWS)
+      assert.ok(typeof first === 'object' && first.hasMore)
+      const last = wanted[4]?.requestId ?? ''
+
+      const second = async () => usage.listByCost({ ...page, after: first.next ?? undefined }, ROWS)
+      await sql.run('UPDATE usage SET cost = cost + 1000000000 WHERE request_id = $1', [last])
+      const moved = await second()
+      await sql.run('DELETE FROM usage WHERE request_id = $1', [last])
+      const gone = await second()
+
+      for (const found of [moved, gone]) {
+        assert.ok(typeof found === 'object')
+        assert.deepEqual(
+          found.data.map(row => row.requestId),
+          wanted.slice(5, 10).map(row => row.requestId),
+        )
+      }
+      assert.equal(await usage.listByCost({ ...page, after: `${last}~!` }, ROWS), 'unknown_after')
+    })
+
+    await t.test(
+      'an export by cost sorts once, lists no row twice and leaves out what is deleted meanwhile',
+      async () => {
+        const { usage, sql } = repositories
+        const wanted = (await allRows(repositories)).filter(row => fits(row, {})).sort(byCost)
+        let sorts = 0
+        const watched: UsageReports = {
+          ...usage,
+          idsByCost(filter, max) {
+            sorts++
+            return usage.idsByCost(filter, max)
+          },
+        }
+        const methods = reportMethods({ usage: watched, reportRowsMax: ROWS } as unknown as ReportNeeds)
+        const read = methods.usagePages({ sort: 'cost' })
+        const found: string[] = []
+        let page = await read({ limit: 100 })
+        const deleted = wanted.slice(100, 250).map(row => row.requestId)
+        for (const id of deleted) await sql.run('DELETE FROM usage WHERE request_id = $1', [id])
+        for (; ; page = await read({ limit: 100 })) {
+          found.push(...page.data.map(row => row.request_id))
+          if (!page.has_more) break
+        }
+
+        assert.deepEqual(
+          found,
+          wanted.map(row => row.requestId).filter(id => !deleted.includes(id)),
+        )
+        assert.equal(sorts, 1)
+      },
+    )
 
     if (engine !== 'sqlite') return
     await t.test('no more is read than the range, or the rows of the key or account', async () => {

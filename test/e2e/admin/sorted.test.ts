@@ -37,8 +37,14 @@ const list = async (path: string) => {
 
 test('requests are listed by cost, page by page', async () => {
   const first = await list('/usage?sort=cost&limit=2')
-  const second = await list(`/usage?sort=cost&limit=10&after=${first.data[1]?.request_id}`)
+  const second = await list(`/usage?sort=cost&limit=10&after=${first.next_after}`)
+  const byId = await list(`/usage?sort=cost&limit=10&after=${first.data[1]?.request_id}`)
 
+  assert.match(String(first.next_after), /^[0-9a-f-]{36}~[0-9A-Za-z_-]+$/)
+  assert.deepEqual([second.next_after, second.data], [null, byId.data])
+  const newest = (await list('/usage')).data
+  const byTime = await list(`/usage?after=${newest[1]?.request_id}~MQ`)
+  assert.deepEqual(byTime.data, newest.slice(2))
   const costs = [...first.data, ...second.data].map(({ cost }) => Number(cost))
   assert.deepEqual([first.has_more, second.has_more, costs.length], [true, false, 5])
   assert.deepEqual(

@@ -1,6 +1,6 @@
 // Queries for usage rows, one request, and sums.
 import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
-import type { List } from '../../../src/admin/input.ts'
+import type { List, SortedList } from '../../../src/admin/input.ts'
 import type { SummaryObject } from '../../../src/admin/reports.ts'
 import type { OperatorUsageObject } from '../../../src/domain/usage-wire.ts'
 import { call, queryOf } from './call.ts'
@@ -34,11 +34,11 @@ export function useUsage(filter: UsageFilter, sort: UsageSort, enabled: boolean)
     enabled,
     queryKey: ['usage', 'list', filter, sort],
     queryFn: ({ pageParam, signal }) =>
-      call<List<UsageRow>>('GET', `/usage${queryOf({ ...filter, ...order, limit: PAGE, after: pageParam })}`, {
+      call<SortedList<UsageRow>>('GET', `/usage${queryOf({ ...filter, ...order, limit: PAGE, after: pageParam })}`, {
         signal,
       }),
     initialPageParam: '',
-    getNextPageParam: page => (page.has_more ? page.data.at(-1)?.request_id : undefined),
+    getNextPageParam: page => (page.has_more ? (page.next_after ?? page.data.at(-1)?.request_id) : undefined),
     placeholderData: before => before,
     refetchInterval: ({ state }) =>
       (state.data?.pages.length ?? 1) === 1 ? (sort === 'time' ? LIVE_MS : SLOW_MS) : false,

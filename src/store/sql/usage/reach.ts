@@ -4,11 +4,11 @@
 import { causeOf, ERROR_CAUSES, ERROR_OUTCOMES } from '../../../domain/error-cause.ts'
 import { DAY_MS } from '../../../domain/key.ts'
 import { DAY_HOURS, HOUR_MS } from '../../../domain/usage.ts'
-import type { UsageFilter, UsageSpan } from '../../contract/operator.ts'
+import type { RowSpan, UsageFilter, UsageSpan } from '../../contract/operator.ts'
 import type { Conditions } from '../conditions.ts'
 import { int, type Sql, text } from '../sql.ts'
 import { ID_SLACK_MS, timeOfId } from '../time-order.ts'
-import { BILLED, IS_ERROR } from './hour-columns.ts'
+import { BILLED, CAUSE, IS_ERROR } from './hour-columns.ts'
 import { TOO_MANY, WITHOUT_TOTALS } from './hour-totals.ts'
 import { type Part, partsOf, type Source, type Span, sourceOf } from './parts.ts'
 import { addTags } from './tag-sums.ts'
@@ -179,4 +179,17 @@ export function narrow(asked: Conditions, filter: UsageSpan, { model, provider, 
   addTags(asked, filter.tags, tags)
   if (filter.endpoint === undefined) asked.add(BILLED)
   else if (filter.endpoint !== 'all') asked.add('endpoint = ?', filter.endpoint)
+}
+
+// From `from` on and before `to`.
+export function narrowRows(asked: Conditions, filter: RowSpan): void {
+  addCodes(asked, filter.errorCodes)
+  asked.add('created_at >= ?', filter.from)
+  asked.add('created_at < ?', filter.to)
+  narrow(asked, filter, {
+    model: '(model_served = ? OR (model_served IS NULL AND model_requested = ?))',
+    provider: 'provider = ?',
+    cause: `${CAUSE} = '${filter.cause}'`,
+    tags: 'certainly',
+  })
 }

@@ -1,15 +1,15 @@
 // Reports over the usage rows. Request ids sort by time, so a page or a time range is a range of the primary key.
 import { readUsageRow } from '../../billing/usage-binders.ts'
 import { namesOf, REPORTED } from '../../billing/usage-columns.ts'
-import type { Page, RowSpan, UsageFilter, UsageReports } from '../../contract/operator.ts'
+import type { UsageFilter, UsageReports } from '../../contract/operator.ts'
 import { type Conditions, conditions } from '../conditions.ts'
-import { big, page, type Row, type Sql, text } from '../sql.ts'
+import { page, type Row, type Sql, text } from '../sql.ts'
 import { ALL_IDS, addIdRange, endOfIds, type IdRange, idRange } from '../time-order.ts'
-import { CAUSE } from './hour-columns.ts'
+import { idsByCost, rowsByIds } from './by-cost.ts'
 import { overviewOf } from './overview.ts'
 import type { Span } from './parts.ts'
-import { addCodes, KEY_SPANS_MAX, type KeySpan, type Look, narrow, reachOf } from './reach.ts'
-import { addRowsOfKey, addRowsOfOwner, hasMoreRows, idAfterNewest, ofKey } from './rows-of-key.ts'
+import { KEY_SPANS_MAX, type KeySpan, type Look, narrowRows, reachOf } from './reach.ts'
+import { addRowsOfKey, hasMoreRows, idAfterNewest, ofKey } from './rows-of-key.ts'
 import { summarise, summariseRows } from './sums.ts'
 
 const REPORT_COLUMNS = namesOf(REPORTED)
@@ -30,9 +30,11 @@ export function sqlUsage(sql: Sql): UsageReports {
 
     list: filter => (filter.lookMax === undefined ? listWithin(filter, sql) : listBounded(filter, filter.lookMax, sql)),
     async listByCost(filter, rowsMax) {
-      if (await hasMoreRows(filter, rowsMax, sql)) return 'too_many'
-      return (await mostExpensive(filter, sql)) ?? 'unknown_after'
+      const ids = await idsByCost(filter, rowsMax, sql)
+      return typeof ids === 'string' ? ids : { ...ids, data: await rowsByIds(ids.data, sql) }
     },
+    idsByCost: (filter, rowsMax) => idsByCost(filter, rowsMax, sql),
+    byIds: requestIds => rowsByIds(requestIds, sql),
     summary: (filter, groupBy) => summarise(filter, groupBy, sql),
     async summaryOfRows(filter, groupBy, rowsMax) {
       return (await hasMoreRows(filter, rowsMax, sql)) ? 'too_many' : summariseRows(filter, groupBy, sql)
@@ -130,24 +132,6 @@ function newest(asked: Conditions, max: number, sql: Sql): Promise<readonly Row[
   )
 }
 
-// The page after a row has what costs less, or as much and is older. Undefined if that row is gone.
-async function mostExpensive(filter: Page & RowSpan, sql: Sql) {
-  const asked = conditions()
-  addIdRange(asked, filter.from, filter.to)
-  addRowsOfOwner(asked, filter, sql)
-  narrowRows(asked, filter)
-  if (filter.after !== undefined) {
-    const last = await sql.get('SELECT cost FROM usage WHERE request_id = $1', [filter.after])
-    if (last === undefined) return undefined
-    asked.add('(cost, request_id) < (?, ?)', big(last.cost), filter.after)
-  }
-  const order = 'ORDER BY cost DESC, request_id DESC'
-  const ids = `SELECT request_id FROM usage ${asked.where()} ${order} LIMIT ${asked.param(filter.limit + 1)}`
-  // Only the rows of the page are read as a whole.
-  const rows = await sql.all(`SELECT ${REPORT_COLUMNS} FROM usage WHERE request_id IN (${ids}) ${order}`, asked.params)
-  return page(rows, filter.limit, readUsageRow)
-}
-
 // The oldest row that a page may examine, if there are more after it: found in an index alone, without reading rows.
 async function endOfLook(filter: UsageFilter, lookMax: number, sql: Sql): Promise<string | undefined> {
   const table = filter.keyId !== undefined && sql.keyRows === 'view' ? 'usage_of_key' : 'usage'
@@ -160,17 +144,4 @@ async function endOfLook(filter: UsageFilter, lookMax: number, sql: Sql): Promis
     asked.params,
   )
   return rows.length === 2 ? text(rows[0]?.request_id) : undefined
-}
-
-// From `from` on and before `to`.
-function narrowRows(asked: Conditions, filter: RowSpan): void {
-  addCodes(asked, filter.errorCodes)
-  asked.add('created_at >= ?', filter.from)
-  asked.add('created_at < ?', filter.to)
-  narrow(asked, filter, {
-    model: '(model_served = ? OR (model_served IS NULL AND model_requested = ?))',
-    provider: 'provider = ?',
-    cause: `${CAUSE} = '${filter.cause}'`,
-    tags: 'certainly',
-  })
 }
