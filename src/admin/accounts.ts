@@ -78,10 +78,11 @@ export type LedgerObject = {
   readonly request_id: string | null
   readonly note: string | null
   readonly created_at: string
-  // Of a charge: the day whose requests it sums up, and their number.
+  // Of a charge: the day whose requests it sums up, their number, and how many of them failed or were refused.
   readonly from: string | null
   readonly to: string | null
   readonly requests: number | null
+  readonly errors: number | null
 }
 
 export type LedgerQuery = { readonly kind?: LedgerKind; readonly from?: string; readonly to?: string }
@@ -266,5 +267,6 @@ function ledgerObject(entry: LedgerEntry, balance?: Nano): LedgerObject {
     from: entry.charged && isoTime(entry.charged.from),
     to: entry.charged && isoTime(entry.charged.to),
     requests: entry.charged?.requests ?? null,
+    errors: entry.charged?.errors ?? null,
   }
 }

@@ -1,6 +1,6 @@
 // Usage rows and their sums for operators.
 
-import type { ErrorCause } from '../domain/error-cause.ts'
+import type { ErrorCause, FAILED } from '../domain/error-cause.ts'
 import type { TargetsView } from '../domain/routing.ts'
 import { readTagFilter } from '../domain/tags.ts'
 import type { Endpoint, Outcome } from '../domain/usage.ts'
@@ -35,7 +35,7 @@ export type UsageQuery = {
   readonly model?: string
   readonly provider?: string
   readonly endpoint?: Endpoint | 'all'
-  readonly outcome?: Outcome
+  readonly outcome?: Outcome | typeof FAILED
   readonly cause?: ErrorCause
   readonly tag?: readonly string[]
 }

@@ -7,6 +7,9 @@ export type ErrorCause = (typeof ERROR_CAUSES)[number]
 
 export const ERROR_OUTCOMES = ['refused', 'upstream_failed', 'upstream_broke'] as const satisfies readonly Outcome[]
 
+// Any of them, as a filter.
+export const FAILED = 'failed'
+
 // Codes that decide alone. Any other refusal is the caller's doing, any other failure of an upstream the provider's.
 export const CAUSE_CODES = {
   limits: ['rate_limit_exceeded', 'daily_limit_exceeded', 'concurrency_exceeded'],

@@ -46,6 +46,8 @@ test('an account is managed on its page', { skip: !hasBrowser() }, async t => {
     await gateway.admin('POST', `/accounts/${accountId}/credits`, { amount: '-2.5' }, { 'idempotency-key': 'k' })
     await open(`/accounts/${accountId}`)
     await page.getByRole('cell', { name: /^Refused: the account has 0 credits left\./ }).waitFor()
+    const href = await page.getByRole('link', { name: 'View all failures' }).getAttribute('href')
+    assert.equal(href, `/usage?account_id=${accountId}&outcome=failed`)
     const ledger = page.getByRole('region', { name: 'Ledger', exact: true })
     await ledger.getByRole('row', { name: /Adjustment −2\.50 7\.50/ }).waitFor()
     await ledger.getByRole('combobox', { name: 'Kind of entry' }).click()
@@ -73,6 +75,44 @@ test('an account is managed on its page', { skip: !hasBrowser() }, async t => {
 
     const query = new URLSearchParams(href.split('?')[1])
     assert.deepEqual([query.get('from'), query.get('to')], [firstOf(1), firstOf(0)])
+  })
+  await t.test('starting credits are added once, even if the first answer is lost', async () => {
+    await open('/accounts')
+    await page.getByRole('button', { name: 'Create account' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create account' })
+    await dialog.getByLabel('Name').fill('Initech')
+    await dialog.getByLabel('Starting credits').fill('0')
+    await dialog.getByText('Enter an amount above zero').waitFor()
+    await dialog.getByLabel('Starting credits').fill('12.5')
+    // They are added, but the answer does not arrive.
+    await page.route('**/credits', async route => {
+      await route.fetch()
+      await route.fulfill({ status: 503, body: '' })
+    })
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+    await dialog.getByText('The account was created, but its credits may not have been added').waitFor()
+    assert.equal(await dialog.getByLabel('Starting credits').isDisabled(), true)
+    await page.unroute('**/credits')
+    complaints.splice(0)
+
+    await dialog.getByRole('button', { name: 'Add credits again' }).click()
+    await page.getByRole('heading', { name: 'Initech', level: 1 }).waitFor()
+
+    await page.getByRole('row', { name: /Top-up 12\.50 12\.50/ }).waitFor()
+    const { body } = await gateway.admin('GET', '/accounts?name=Initech')
+    const [account] = body.data as unknown as { readonly balance: { readonly available: string } }[]
+    assert.equal(account?.balance.available, '12.5')
+  })
+
+  await t.test('the charges of a day say how many of its requests failed', async () => {
+    const { secret } = await gateway.createKey({ name: 'mixed', account_id: accountId })
+    for (const model of ['demo/echo', 'demo/echo', 'no/such']) await gateway.chat({ model }, { key: secret })
+    await open(`/accounts/${accountId}`)
+    const charges = page.getByRole('row', { name: /Charges of the day/ })
+    // One was refused before there were credits.
+    await charges.getByText('4 requests, 2 of them failed or refused').waitFor()
+    await charges.getByRole('link', { name: '4 requests' }).click()
+    await page.getByText('4 rows').waitFor()
   })
   assert.deepEqual(complaints, [])
 })

@@ -29,6 +29,8 @@ test('a request explains itself', { skip: !hasBrowser() }, async t => {
 
     await outcome.getByText(/^Refused: the key’s credit limit has 0\.00001 left\./).waitFor()
     await outcome.getByText(/^The client received HTTP 402 insufficient_credits: This request needs/).waitFor()
+    await page.getByRole('region', { name: 'Tokens and cost' }).getByText('Nothing was charged').waitFor()
+    assert.equal(await page.getByRole('table').count(), 0, 'no rows of zeros')
     assert.deepEqual(
       await page.locator('.mantine-Timeline-itemTitle').allInnerTexts(),
       ['Received', 'Refused'],

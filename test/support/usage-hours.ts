@@ -114,7 +114,7 @@ export function fits(row: UsageRow, filter: RowSpan, models: 'known' | 'all' = '
     (filter.keyId === undefined || row.keyId === filter.keyId) &&
     (filter.accountId === undefined || row.accountId === filter.accountId) &&
     (filter.provider === undefined || row.provider === filter.provider) &&
-    (filter.outcome === undefined || row.outcome === filter.outcome) &&
+    (filter.outcome === undefined || isOutcome(row, filter.outcome)) &&
     (filter.cause === undefined || causeOf(row.outcome, row.errorCode) === filter.cause) &&
     (filter.errorCodes === undefined || filter.errorCodes.includes(row.errorCode ?? '')) &&
     (filter.model === undefined ||
@@ -123,4 +123,8 @@ export function fits(row: UsageRow, filter: RowSpan, models: 'known' | 'all' = '
     row.createdAt >= (filter.from ?? 0) &&
     row.createdAt < (filter.to ?? Number.POSITIVE_INFINITY)
   )
+}
+
+function isOutcome(row: UsageRow, outcome: NonNullable<RowSpan['outcome']>): boolean {
+  return outcome === 'failed' ? causeOf(row.outcome, row.errorCode) !== undefined : row.outcome === outcome
 }

@@ -5,7 +5,9 @@ import { readInput } from '../../src/cli/arguments.ts'
 import { allCommands } from '../../src/cli/command.ts'
 import { GROUPS } from '../../src/cli/command-table.ts'
 import { groupHelp, helpFor } from '../../src/cli/help.ts'
+import { FAILURES } from '../../src/cli/usage/filters.ts'
 import { MODEL_TYPES, PROVIDER_KINDS } from '../../src/domain/catalog.ts'
+import { ERROR_OUTCOMES, FAILED } from '../../src/domain/error-cause.ts'
 import { ACCOUNT_STATUSES, KEY_STATUSES, SCOPES } from '../../src/domain/key.ts'
 import { IMPORT_COSTS } from '../../src/domain/list-model.ts'
 import { ROLES } from '../../src/domain/operator.ts'
@@ -67,13 +69,14 @@ test('the values that completion offers are those of the gateway', () => {
     ['providers create', 'kind', PROVIDER_KINDS],
     ['models create', 'type', MODEL_TYPES],
     ['models import', 'costs', IMPORT_COSTS],
-    ['usage list', 'outcome', OUTCOMES],
+    ['usage list', 'outcome', [...OUTCOMES, FAILED]],
     ['usage list', 'endpoint', [...ENDPOINTS, 'all']],
     ['usage summary', 'by', SUMMARY_GROUPS],
     ['webhooks create', 'format', WEBHOOK_FORMATS],
     ['webhooks deliveries', 'status', DELIVERY_STATUSES],
   ]
 
+  assert.deepEqual(FAILURES.toSorted(), ERROR_OUTCOMES.toSorted())
   for (const [usage, option, values] of expected)
     assert.deepEqual([...(valuesOf(usage, option) ?? [])].toSorted(), [...values].toSorted(), `${usage} --${option}`)
 })

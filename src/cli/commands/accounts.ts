@@ -114,7 +114,7 @@ export const commands: Readonly<Record<string, Command>> = {
     {
       path: input => pathOf('accounts', input, '/ledger'),
       columns: ['id', 'kind', 'amount', 'balance', 'requests', 'request_id', 'note', 'created_at'],
-      extra: ['account_id', 'from', 'to'],
+      extra: ['account_id', 'from', 'to', 'errors'],
       first: ['created_at', 'kind', 'amount', 'balance', 'id', 'requests', 'note', 'request_id'],
       filters: {
         kind: { value: 'KIND', about: KINDS.join(', '), values: KINDS },

@@ -4,7 +4,9 @@ import { type Filters, filterQuery } from '../call-command.ts'
 import { BadUsage, type Input, type Option } from '../command.ts'
 import { readTag, spanMs } from '../document.ts'
 
-const OUTCOMES = ['completed', 'client_left', 'upstream_failed', 'upstream_broke', 'refused', 'recovered']
+export const FAILURES = ['upstream_failed', 'upstream_broke', 'refused']
+// The last one is any of the failures.
+const OUTCOMES = ['completed', 'client_left', ...FAILURES, 'recovered', 'failed']
 
 const ENDPOINTS = [
   ...['all', 'chat.completions', 'messages', 'responses', 'embeddings', 'chat.completions.quote'],
@@ -31,7 +33,7 @@ const FILTERS: Filters = {
   },
   outcome: {
     value: 'OUTCOME',
-    about: 'completed, client_left, upstream_failed, upstream_broke, refused or recovered',
+    about: 'completed, client_left, upstream_failed, upstream_broke, refused, recovered, or failed for any failure',
     values: OUTCOMES,
   },
   'error-code': {

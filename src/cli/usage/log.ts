@@ -7,7 +7,7 @@ import { readCount } from '../document.ts'
 import type { Client, Json } from '../http-client.ts'
 import { type ObjectNames, objectNames } from '../object-names.ts'
 import { clean } from '../output.ts'
-import { usageQuery } from './filters.ts'
+import { FAILURES, usageQuery } from './filters.ts'
 import { createdAt, finishedAt, isSettled, usagePoller, withLimit } from './poller.ts'
 
 const POLL_MS = 1000
@@ -43,13 +43,18 @@ function latestOf(rows: readonly Json[]): readonly Json[] {
   return [...new Map(rows.map(row => [row.request_id, row])).values()]
 }
 
+function isFailure({ outcome }: Json): boolean {
+  return FAILURES.includes(String(outcome))
+}
+
 type Print = (rows: readonly Json[]) => Promise<void>
 
 // Until the process is interrupted, or its reader is gone.
 async function follow(query: URLSearchParams, past: readonly Json[], print: Print, client: Client): Promise<void> {
   const [outcome, codes] = [query.get('outcome'), query.getAll('error_code')]
   const isMeant = (row: Json) =>
-    (outcome === null || row.outcome === outcome) && (codes.length === 0 || codes.includes(String(row.error_code)))
+    (outcome === null || row.outcome === outcome || (outcome === 'failed' && isFailure(row))) &&
+    (codes.length === 0 || codes.includes(String(row.error_code)))
   const poll = usagePoller(withoutEnd(query), past, client)
   let [isLost, isGone] = [false, false]
   process.stdout.once('error', () => {

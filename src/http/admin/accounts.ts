@@ -74,6 +74,7 @@ const LEDGER_CSV: CsvReport<LedgerObject> = {
     'from',
     'to',
     'requests',
+    'errors',
   ],
   idOf: ({ id }) => id,
 }

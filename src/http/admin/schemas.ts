@@ -3,7 +3,7 @@
 import { Type } from 'typebox'
 import { EMAIL_MAX, EXTERNAL_ID_MAX, NAME_MAX, NOTE_MAX } from '../../admin/input.ts'
 import { USAGE_SORTS } from '../../admin/reports.ts'
-import { ERROR_CAUSES } from '../../domain/error-cause.ts'
+import { ERROR_CAUSES, FAILED } from '../../domain/error-cause.ts'
 import {
   ALLOWED_MODELS_MAX,
   ALLOWLIST_ENTRIES_MAX,
@@ -116,7 +116,9 @@ export const usageFilter = {
   model: Type.Optional(Type.String({ maxLength: MODEL_NAME_MAX })),
   provider: Type.Optional(Type.String({ maxLength: 200 })),
   endpoint: Type.Optional(Type.Enum([...ENDPOINTS, 'all'])),
-  outcome: Type.Optional(Type.Enum([...OUTCOMES])),
+  outcome: Type.Optional(
+    Type.Enum([...OUTCOMES, FAILED], { description: '`failed`: refused, upstream_failed or upstream_broke.' }),
+  ),
   cause: Type.Optional(
     Type.Enum([...ERROR_CAUSES], { description: 'Only requests that failed, and whose doing it was.' }),
   ),

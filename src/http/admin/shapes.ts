@@ -184,7 +184,12 @@ export const LedgerEntryShape = Type.Object({
   created_at: Time,
   from: nullable(Time),
   to: nullable(Time),
-  requests: nullable(Type.Integer({ minimum: 0, description: 'Of a charge: the number of requests of that day.' })),
+  requests: nullable(
+    Type.Integer({ minimum: 0, description: 'Of a charge: the number of requests of that day, charged or not.' }),
+  ),
+  errors: nullable(
+    Type.Integer({ minimum: 0, description: 'Of a charge: how many of these requests failed or were refused.' }),
+  ),
 })
 
 export const ConsideredShape = Type.Object({

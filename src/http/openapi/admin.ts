@@ -79,7 +79,7 @@ const NOTES: Readonly<Record<string, string>> = {
   key_id: 'Only this key.',
   model: 'Only this model, as requested or as served.',
   provider: 'Only this provider.',
-  outcome: 'Only this outcome.',
+  outcome: 'Only this outcome; `failed` is any of refused, upstream_failed and upstream_broke.',
   group_by: 'The column to group by.',
   step: 'The interval of the series.',
   limit: 'Maximum number of entries per page.',

@@ -2,7 +2,7 @@
 // Each change is one transaction, together with its audit event.
 import type { Budget } from '../../domain/budget.ts'
 import type { Nano } from '../../domain/credits.ts'
-import type { ErrorCause } from '../../domain/error-cause.ts'
+import type { ErrorCause, FAILED } from '../../domain/error-cause.ts'
 import type {
   Account,
   AccountStatus,
@@ -150,7 +150,13 @@ export type LedgerEntry = {
   readonly note: string | null
   readonly createdAt: number
   // Of a charge, which is the sum of a day: how many requests, and the day in milliseconds.
-  readonly charged: { readonly requests: number; readonly from: number; readonly to: number } | null
+  // Of a charge: all requests of the day, and those of them that failed or were refused.
+  readonly charged: {
+    readonly requests: number
+    readonly errors: number
+    readonly from: number
+    readonly to: number
+  } | null
 }
 
 // Finds accounts and keys by a part of what names them, the best matches first. The time that it takes has a bound, whatever the
@@ -209,7 +215,7 @@ export type UsageSpan = {
   readonly model?: string | undefined
   readonly provider?: string | undefined
   readonly endpoint?: Endpoint | 'all' | undefined
-  readonly outcome?: Outcome | undefined
+  readonly outcome?: Outcome | typeof FAILED | undefined
   // Only failed requests.
   readonly cause?: ErrorCause | undefined
   // All of them.

@@ -74,10 +74,10 @@ async function* chargesOf(accountId: string, after: string | undefined, sql: Sql
     const from = startOf(sums) ?? asked
     const corrected = sums.size === 0 ? new Map<number, Nano>() : await correctionsOf(accountId, from, end, sums, sql)
     const found = [...sums]
-      .map(([day, { cost, requests }]) => ({ day: Number(day), cost, requests }))
+      .map(([day, sums]) => ({ day: Number(day), sums }))
       .filter(({ day }) => day >= dayOf(from) && (end === undefined || day < dayOf(end)))
       .sort((a, b) => b.day - a.day)
-      .map(({ day, cost, requests }) => chargeOf(accountId, day, cost + (corrected.get(day) ?? 0n), requests))
+      .map(({ day, sums: { cost, ...counts } }) => chargeOf(accountId, day, cost + (corrected.get(day) ?? 0n), counts))
     yield { from, found: found.filter(({ amount }) => amount !== 0n) }
     if (first === undefined || from <= first) return
     end = from
@@ -195,8 +195,10 @@ function dayOfDropped(requestId: string, charged: ReadonlyMap<string, unknown>):
   return days.find(day => charged.has(String(day))) ?? dayOf(at)
 }
 
+type Counts = { readonly requests: number; readonly errors: number }
+
 // Its id sorts after those of everything else on that day.
-function chargeOf(accountId: string, day: number, cost: Nano, requests: number): LedgerEntry {
+function chargeOf(accountId: string, day: number, cost: Nano, { requests, errors }: Counts): LedgerEntry {
   const [from, to] = [day * DAY_MS, (day + 1) * DAY_MS]
   return {
     id: `${timePrefix(to - 1)}-7fff-bfff-ffffffffffff`,
@@ -206,7 +208,7 @@ function chargeOf(accountId: string, day: number, cost: Nano, requests: number):
     requestId: null,
     note: null,
     createdAt: to - 1,
-    charged: { from, to, requests },
+    charged: { from, to, requests, errors },
   }
 }
 

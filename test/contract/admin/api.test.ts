@@ -69,7 +69,7 @@ test('a ledger is filtered, has balances, and is exported as CSV', async () => {
   assert.deepEqual((await ledger('?from=2999-01-01T00:00:00Z')).body.data, [])
   assert.equal((await ledger('?kind=gift')).body.error.param, 'kind')
   assert.equal((await ledger('?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z')).body.error.param, 'from')
-  assert.equal(lines[0], 'id,account_id,created_at,kind,amount,balance,note,request_id,from,to,requests')
+  assert.equal(lines[0], 'id,account_id,created_at,kind,amount,balance,note,request_id,from,to,requests,errors')
   assert.match(lines[1] ?? '', /,adjustment,-0\.5,10,"'=2\+5",/)
   assert.equal(lines.length, 3)
   const found = await fixture.call('GET', '/accounts?external_id=cus_1')

@@ -14,6 +14,7 @@ test('with concurrent top-ups and charges, credits added equal credits spent plu
 
   const answers = await Promise.all(chats)
   await Promise.all(topUps)
+  assert.equal((await gateway.chat({ model: 'no/such' }, { key: caller.secret })).status, 404)
 
   const spent = answers.reduce((sum, answer) => sum + nano(answer.headers['x-svc-cost']), 0n)
   const balance = await balanceOf(gateway, caller.accountId)
@@ -22,9 +23,9 @@ test('with concurrent top-ups and charges, credits added equal credits spent plu
   assert.deepEqual(balance, { available: credits(nano('1.4') - spent), held: '0', spent: credits(spent), owed: '0' })
   const charges = entries.filter(entry => String(entry.kind) === 'charge')
   assert.equal(
-    charges.reduce((sum, entry) => sum + Number(entry.requests), 0),
+    charges.reduce((sum, entry) => sum + Number(entry.requests) - Number(entry.errors), 0),
     80,
-    'charges are summed by day',
+    'charges are summed by day, and failures are told apart',
   )
   assert.equal(entries.filter(entry => String(entry.kind) === 'topup').length, 41)
   assert.equal(

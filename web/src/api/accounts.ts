@@ -76,8 +76,14 @@ export function ledgerCsv(id: string, filter: LedgerFilter): string {
   return apiUrl(`${pathOf(id)}/ledger${queryOf({ ...filter, format: 'csv' })}`)
 }
 
-export function useCreateAccount() {
-  return useAccountChange((input: AccountInput) => call<AccountObject>('POST', '/accounts', { body: input }))
+// And its first credits.
+export function useCreateAccount(idempotencyKey: string) {
+  return {
+    create: useAccountChange((input: AccountInput) => call<AccountObject>('POST', '/accounts', { body: input })),
+    credit: useAccountChange(({ id, ...credits }: CreditsInput & { readonly id: string }) =>
+      addCredits(id, credits, idempotencyKey),
+    ),
+  }
 }
 
 export function useUpdateAccount(of: AccountObject) {
@@ -88,12 +94,11 @@ export function useUpdateAccount(of: AccountObject) {
 
 // A repeated idempotency key returns the same entry, so a double click adds credits once.
 export function useAddCredits(id: string, idempotencyKey: string) {
-  return useAccountChange((credits: CreditsInput) =>
-    call<LedgerObject>('POST', `${pathOf(id)}/credits`, {
-      body: credits,
-      headers: { 'idempotency-key': idempotencyKey },
-    }),
-  )
+  return useAccountChange((credits: CreditsInput) => addCredits(id, credits, idempotencyKey))
+}
+
+function addCredits(id: string, credits: CreditsInput, idempotencyKey: string): Promise<LedgerObject> {
+  return call('POST', `${pathOf(id)}/credits`, { body: credits, headers: { 'idempotency-key': idempotencyKey } })
 }
 
 function useAccountChange<Input, Output>(change: (input: Input) => Promise<Output>) {

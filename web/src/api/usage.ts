@@ -1,5 +1,5 @@
 // Queries for usage rows, one request, and sums.
-import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { List, SortedList } from '../../../src/admin/input.ts'
 import type { SummaryObject } from '../../../src/admin/reports.ts'
 import type { OperatorUsageObject } from '../../../src/domain/usage-wire.ts'
@@ -45,23 +45,12 @@ export function useUsage(filter: UsageFilter, sort: UsageSort, enabled: boolean)
   })
 }
 
-const FAILURES = ['refused', 'upstream_failed', 'upstream_broke'] as const
-
 export function useLastFailures(accountId: string, max: number) {
-  return useQueries({
-    queries: FAILURES.map(outcome => ({
-      queryKey: ['usage', 'failures', accountId, outcome],
-      queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-        call<List<UsageRow>>('GET', `/usage${queryOf({ account_id: accountId, outcome, limit: max })}`, { signal }),
-      refetchInterval: SLOW_MS,
-    })),
-    combine: results => ({
-      isSuccess: results.every(each => each.isSuccess),
-      rows: results
-        .flatMap(({ data }) => data?.data ?? [])
-        .sort((a, b) => (a.request_id > b.request_id ? -1 : 1))
-        .slice(0, max),
-    }),
+  const filter = { account_id: accountId, outcome: 'failed', limit: max }
+  return useQuery({
+    queryKey: ['usage', 'failures', accountId],
+    queryFn: ({ signal }) => call<List<UsageRow>>('GET', `/usage${queryOf(filter)}`, { signal }),
+    refetchInterval: SLOW_MS,
   })
 }
 

@@ -68,6 +68,13 @@ export function columnAmount(text: string, places: number): string {
   return decimal.sign === '-' ? `>−${least}` : `<${least}`
 }
 
+// What can be added to a balance.
+export function isTopUp(text: string): boolean {
+  return /^\d{1,10}(\.\d{1,9})?$/.test(text) && !isZero(text)
+}
+
+export const TOP_UP_RULE = 'Enter an amount above zero with at most nine decimals, such as 10.00'
+
 // Exact.
 export function plus(a: string, b: string): string {
   return fromNano(toNano(a) + toNano(b))

@@ -1,7 +1,7 @@
 // Where a list of usage has to search: the sums of days and hours tell where rows of a filter are and of which keys, so that a
 // filter with few matches does not read everything else. Searches run newest first; ids differ slightly from the time of their
 // rows, so two of them may find the same row.
-import { causeOf, ERROR_CAUSES, ERROR_OUTCOMES } from '../../../domain/error-cause.ts'
+import { causeOf, ERROR_CAUSES, ERROR_OUTCOMES, FAILED } from '../../../domain/error-cause.ts'
 import { DAY_MS } from '../../../domain/key.ts'
 import { DAY_HOURS, HOUR_MS } from '../../../domain/usage.ts'
 import type { RowSpan, UsageFilter, UsageSpan } from '../../contract/operator.ts'
@@ -174,7 +174,8 @@ export function narrow(asked: Conditions, filter: UsageSpan, { model, provider, 
   asked.add('account_id = ?', filter.accountId)
   asked.add(model, ...Array<string | undefined>(model.split('?').length - 1).fill(filter.model))
   asked.add(provider, filter.provider)
-  asked.add('outcome = ?', filter.outcome)
+  if (filter.outcome === FAILED) asked.add(IS_ERROR)
+  else asked.add('outcome = ?', filter.outcome)
   if (filter.cause !== undefined) asked.add(cause)
   addTags(asked, filter.tags, tags)
   if (filter.endpoint === undefined) asked.add(BILLED)

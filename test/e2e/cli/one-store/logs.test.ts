@@ -25,6 +25,8 @@ test('the latest requests are printed, the newest last, with names and the reaso
   const all = await cli(gateway, ['logs', '--account', 'acme'])
   const refused = await cli(gateway, ['logs', '--key', 'prod', '--outcome', 'refused', '--json'])
 
+  const failed = await cli(gateway, ['usage', 'list', '--key', 'prod', '--outcome', 'failed', '-q'])
+
   const [first = [], second = []] = all.stdout.split('\n').map(line => line.split('\t'))
   assert.deepEqual(
     [first[1], first[2], first[5], first[6], first[10]],
@@ -34,6 +36,7 @@ test('the latest requests are printed, the newest last, with names and the reaso
   assert.deepEqual([second[1], second[10]], ['404', bad.headers['x-request-id']])
   assert.match(second[11] ?? '', /nobody\/m/)
   assert.equal(JSON.parse(refused.stdout).request_id, bad.headers['x-request-id'])
+  assert.equal(failed.stdout.trim(), bad.headers['x-request-id'])
 })
 
 test('new requests appear once they are settled, also after a restart, and Ctrl-C ends it', async () => {

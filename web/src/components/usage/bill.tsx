@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import type { UsageRow } from '../../api/usage.ts'
 import { exactAmount } from '../../format/amounts.ts'
 import { unitLabel } from '../../format/currency.ts'
-import { shiftDecimal } from '../../format/decimals.ts'
+import { isZero, shiftDecimal } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
 import { Credits } from '../credits.tsx'
 import { Panel } from '../panel.tsx'
@@ -32,6 +32,7 @@ type Billed = Pick<
   | 'audio_tokens'
   | 'completion_tokens'
   | 'reasoning_tokens'
+  | 'state'
   | 'usage_source'
   | 'price'
   | 'price_version'
@@ -39,11 +40,18 @@ type Billed = Pick<
   | 'cost'
 >
 
-// `children`: further sums, which only operators see.
+// `children`: further sums, which only operators see, if there are any.
 export function Bill({ of: row, children }: { readonly of: Billed; readonly children?: ReactNode }): ReactNode {
   const { image_tokens: image, audio_tokens: audio } = row
   const fresh = row.prompt_tokens - row.cached_tokens - row.cache_write_tokens - image - audio
   const price = row.price && pricesFor(row.prompt_tokens, row.price)
+  if (isFree(row) && !children) {
+    return (
+      <Panel title="Tokens and cost">
+        <Text size="sm">Nothing was charged: no tokens were counted.</Text>
+      </Panel>
+    )
+  }
   return (
     <Panel title="Tokens and cost" about={SOURCES[row.usage_source]} flush>
       <TableFrame label="Tokens and prices" columns={columns()} hasCards={false}>
@@ -87,6 +95,16 @@ export function Bill({ of: row, children }: { readonly of: Billed; readonly chil
         </Text>
       )}
     </Panel>
+  )
+}
+
+// A request that was refused, or that failed before anything was produced.
+function isFree(row: Billed): boolean {
+  return (
+    row.state !== 'open' &&
+    row.usage_source === 'none' &&
+    row.prompt_tokens + row.completion_tokens === 0 &&
+    isZero(row.cost)
   )
 }
 

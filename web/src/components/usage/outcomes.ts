@@ -12,6 +12,9 @@ export const OUTCOMES: Readonly<Record<Outcome, string>> = {
   recovered: 'recovered',
 }
 
+// As a filter.
+export const OUTCOME_FILTERS: Readonly<Record<Outcome | 'failed', string>> = { failed: 'any failure', ...OUTCOMES }
+
 export const CAUSES: Readonly<Record<ErrorCause, string>> = {
   caller: 'caller',
   limits: 'limits',

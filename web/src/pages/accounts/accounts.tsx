@@ -1,10 +1,10 @@
 // The list of accounts with their balances, and the dialog that creates one.
-import { Anchor, Button, Group, Modal, Stack, Table, TextInput } from '@mantine/core'
+import { Anchor, Button, Table } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconPlus, IconWallet } from '@tabler/icons-react'
-import { type ReactNode, useState } from 'react'
-import { Link, useLocation } from 'wouter'
-import { type AccountObject, useAccounts, useCreateAccount } from '../../api/accounts.ts'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { type AccountObject, useAccounts } from '../../api/accounts.ts'
 import { useMayChange } from '../../api/session-context.ts'
 import { Credits } from '../../components/credits.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -24,7 +24,7 @@ import { columnPlaces } from '../../format/amounts.ts'
 import { unit } from '../../format/currency.ts'
 import { chartHeight, isZero } from '../../format/decimals.ts'
 import { withoutControls } from '../../format/isolated.ts'
-import { ContactFields, NO_CONTACT } from './contact-fields.tsx'
+import { CreateAccount } from './create-account.tsx'
 
 const COLUMNS = [
   { name: 'Name' },
@@ -140,48 +140,5 @@ export default function Accounts(): ReactNode {
       </Panel>
       {isCreating && <CreateAccount onClose={dialog.close} />}
     </Page>
-  )
-}
-
-function CreateAccount({ onClose }: { readonly onClose: () => void }): ReactNode {
-  const [name, setName] = useState('')
-  const [contact, setContact] = useState(NO_CONTACT)
-  const [, goTo] = useLocation()
-  const create = useCreateAccount()
-  return (
-    <Modal opened onClose={onClose} title="Create account">
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          if (create.isPending) return
-          const given = Object.entries(contact).flatMap(([field, text]) =>
-            text.trim() === '' ? [] : [[field, text.trim()]],
-          )
-          create.mutate({ name, ...Object.fromEntries(given) }, { onSuccess: ({ id }) => goTo(`/accounts/${id}`) })
-        }}
-      >
-        <Stack gap="sm">
-          <TextInput
-            label="Name"
-            description="A customer, team or project"
-            required
-            maxLength={200}
-            data-autofocus
-            value={name}
-            onChange={event => setName(event.currentTarget.value)}
-          />
-          <ContactFields value={contact} onChange={setContact} />
-          {create.error !== null && <ErrorAlert error={create.error} title="The account was not created" />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={create.isPending} disabled={name.trim() === ''}>
-              Create
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
   )
 }

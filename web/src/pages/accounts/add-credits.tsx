@@ -4,12 +4,13 @@ import { Button, Group, Modal, SegmentedControl, Stack, Text, Textarea, TextInpu
 import { type ReactNode, useState } from 'react'
 import { type AccountObject, useAddCredits } from '../../api/accounts.ts'
 import { ApiError } from '../../api/call.ts'
+import { newIdempotencyKey } from '../../api/idempotency-key.ts'
 import { Credits } from '../../components/credits.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { notify } from '../../components/notify.tsx'
-import { amount, amountWithUnit } from '../../format/amounts.ts'
+import { amount, amountWithUnit, isTopUp, TOP_UP_RULE } from '../../format/amounts.ts'
 import { unit } from '../../format/currency.ts'
-import { isZero, readDecimal } from '../../format/decimals.ts'
+import { isZero } from '../../format/decimals.ts'
 
 export type AddCreditsProps = {
   readonly of: AccountObject
@@ -18,13 +19,13 @@ export type AddCreditsProps = {
 }
 
 export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): ReactNode {
-  const [once] = useState(newKey)
+  const [once] = useState(newIdempotencyKey)
   const [entered, setEntered] = useState('')
   const [note, setNote] = useState('')
   const [direction, setDirection] = useState(kind === 'topup' ? '' : '-')
   const change = useAddCredits(account.id, once)
   const trimmed = entered.trim()
-  const isGood = readDecimal(trimmed)?.sign === '' && !isZero(trimmed) && /^\d{1,10}(\.\d{1,9})?$/.test(trimmed)
+  const isGood = isTopUp(trimmed)
   const title = kind === 'topup' ? 'Add credits' : 'Adjust balance'
 
   function submit(): void {
@@ -76,11 +77,7 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
             data-autofocus
             value={entered}
             onChange={event => setEntered(event.currentTarget.value)}
-            error={
-              trimmed !== '' && !isGood
-                ? 'Enter an amount above zero with at most nine decimals, such as 10.00'
-                : undefined
-            }
+            error={trimmed !== '' && !isGood ? TOP_UP_RULE : undefined}
           />
           <Textarea
             label="Note"
@@ -118,9 +115,4 @@ function messageFor(error: Error): { readonly title: string; readonly hint?: str
     }
   }
   return { title: 'The balance was not changed' }
-}
-
-// crypto.randomUUID exists on secure pages only; getRandomValues works on plain HTTP too.
-function newKey(): string {
-  return `web-${Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('')}`
 }

@@ -21,14 +21,15 @@ const COLUMNS = [
 ] as const
 
 export function LastFailures({ accountId }: { readonly accountId: string }): ReactNode {
-  const { rows, isSuccess } = useLastFailures(accountId, SHOWN_MAX)
+  const { data, isSuccess } = useLastFailures(accountId, SHOWN_MAX)
+  const rows = data?.data ?? []
   return (
     <Panel
       title="Last failures"
       flush
       actions={
-        <Anchor component={Link} href={`/usage?account_id=${accountId}&outcome=refused`} size="sm">
-          View refused requests
+        <Anchor component={Link} href={`/usage?account_id=${accountId}&outcome=failed`} size="sm">
+          View all failures
         </Anchor>
       }
     >

@@ -13,6 +13,7 @@ import { Panel } from '../../components/panel.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 import { columnPlaces } from '../../format/amounts.ts'
+import { count } from '../../format/numbers.ts'
 import { formatTime, startOfMonth, UTC } from '../../format/time.ts'
 
 const COLUMNS = [
@@ -131,11 +132,15 @@ function Note({ of: entry, accountId }: { readonly of: LedgerObject; readonly ac
     )
   }
   if (entry.from !== null && entry.to !== null) {
-    const href = `/usage?account_id=${accountId}&from=${entry.from}&to=${entry.to}`
+    const href = `/usage?account_id=${accountId}&endpoint=all&from=${entry.from}&to=${entry.to}`
+    const [requests, errors] = [entry.requests ?? 0, entry.errors ?? 0]
     return (
-      <Anchor component={Link} href={href} size="sm">
-        {entry.requests === 1 ? '1 request' : `${entry.requests?.toLocaleString('en')} requests`}
-      </Anchor>
+      <>
+        <Anchor component={Link} href={href} size="sm">
+          {requests === 1 ? '1 request' : `${count(requests)} requests`}
+        </Anchor>
+        {errors > 0 && `, ${count(errors)} of them failed or refused`}
+      </>
     )
   }
   return <span className="name">{entry.note}</span>

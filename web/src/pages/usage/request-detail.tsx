@@ -48,9 +48,7 @@ export default function RequestDetail({ id }: { readonly id: string }): ReactNod
       </Panel>
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Timeline of={row} />
-        <Bill of={row}>
-          <Margin of={row} />
-        </Bill>
+        <Bill of={row}>{row.upstream_cost !== null && <Margin of={row} />}</Bill>
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Attempts of={row} />

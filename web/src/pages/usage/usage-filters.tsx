@@ -10,7 +10,7 @@ import { USAGE_FILTERS, type UsageFilter } from '../../api/usage.ts'
 import { AccountSelect } from '../../components/account-name.tsx'
 import { KeySelect } from '../../components/key-name.tsx'
 import type { SetParams } from '../../components/search-params.ts'
-import { CAUSES, OUTCOMES } from '../../components/usage/outcomes.ts'
+import { CAUSES, OUTCOME_FILTERS } from '../../components/usage/outcomes.ts'
 import { RangeSelect } from './range-select.tsx'
 import { TagFilter } from './tag-filter.tsx'
 import classes from './usage-filters.module.css'
@@ -92,7 +92,7 @@ function OtherFilters({ filter, onChange }: Omit<Props, 'range'>): ReactNode {
         aria-label="Outcome"
         placeholder="Any outcome"
         clearable
-        data={choices(OUTCOMES)}
+        data={choices(OUTCOME_FILTERS)}
         value={filter.outcome ?? null}
         onChange={outcome => onChange({ outcome: outcome ?? '' })}
       />
