@@ -127,6 +127,9 @@ export function keyLabel({ prefix, last4 }: { readonly prefix: string; readonly 
 
 export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const
 export type KeyStatus = (typeof KEY_STATUSES)[number]
+// As filters of a list: `stopped` keys are active, and a limit or budget of theirs is reached.
+export const KEY_STATUS_FILTERS = [...KEY_STATUSES, 'stopped'] as const
+export type KeyStatusFilter = (typeof KEY_STATUS_FILTERS)[number]
 
 export function keyStatus(key: Pick<Key, 'revokedAt' | 'expiredAt' | 'expiresAt'>, now: number): KeyStatus {
   if (key.revokedAt !== null) return 'revoked'

@@ -4,7 +4,7 @@ import type { AccountMethods } from '../admin/accounts.ts'
 import { type List, unknown } from '../admin/input.ts'
 import type { KeyMethods, KeyObject } from '../admin/keys.ts'
 import type { ReportMethods, UsageQuery } from '../admin/reports.ts'
-import type { KeyStatus } from '../domain/key.ts'
+import type { KeyStatusFilter } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { type FairQueue, QueueFull } from '../lib/fair-queue.ts'
 import type { Actor, Page, SummaryGroup } from '../store/contract/operator.ts'
@@ -21,7 +21,7 @@ import {
 } from './objects.ts'
 
 export type PortalUsageQuery = Omit<UsageQuery, 'account_id' | 'provider'>
-export type PortalKeyQuery = { readonly status?: KeyStatus; readonly q?: string }
+export type PortalKeyQuery = { readonly status?: KeyStatusFilter; readonly q?: string }
 type WithSecret = PortalKey & { readonly secret: string }
 
 export type AccountScope = {

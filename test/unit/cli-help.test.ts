@@ -8,7 +8,7 @@ import { groupHelp, helpFor } from '../../src/cli/help.ts'
 import { FAILURES } from '../../src/cli/usage/filters.ts'
 import { MODEL_TYPES, PROVIDER_KINDS } from '../../src/domain/catalog.ts'
 import { ERROR_OUTCOMES, FAILED } from '../../src/domain/error-cause.ts'
-import { ACCOUNT_STATUSES, KEY_STATUSES, SCOPES } from '../../src/domain/key.ts'
+import { ACCOUNT_STATUSES, KEY_STATUS_FILTERS, SCOPES } from '../../src/domain/key.ts'
 import { IMPORT_COSTS } from '../../src/domain/list-model.ts'
 import { ROLES } from '../../src/domain/operator.ts'
 import { ENDPOINTS, OUTCOMES } from '../../src/domain/usage.ts'
@@ -62,7 +62,7 @@ test('the values that completion offers are those of the gateway', () => {
   const valuesOf = (usage: string, option: string) =>
     entries.find(({ words }) => words.join(' ') === usage)?.command.options?.[option]?.values
   const expected: readonly (readonly [string, string, readonly string[]])[] = [
-    ['keys list', 'status', KEY_STATUSES],
+    ['keys list', 'status', KEY_STATUS_FILTERS],
     ['keys create', 'scope', SCOPES],
     ['accounts list', 'status', ACCOUNT_STATUSES],
     ['operators create', 'role', ROLES],

@@ -46,8 +46,8 @@ const LIMITS: Readonly<Record<string, Option>> = {
 const KEY = { takes: [1, 1], names: 'key' } as const
 const STATUS: Option = {
   value: 'STATUS',
-  about: 'active, revoked or expired',
-  values: ['active', 'revoked', 'expired'],
+  about: 'active, revoked, expired, or stopped by a limit or budget of the key',
+  values: ['active', 'revoked', 'expired', 'stopped'],
 }
 
 export const commands: Readonly<Record<string, Command>> = {

@@ -55,7 +55,7 @@ import {
   PortalKeyLimitsInput,
   ScopeName,
   SearchResultShape,
-  Status,
+  StatusFilter,
   SummaryShape,
   Time,
 } from './shapes.ts'
@@ -173,7 +173,7 @@ export const ADMIN = {
   listKeys: endpoint('GET', '/keys', 'List keys, newest first or sorted', READ, sortedListOf(KeyShape), {
     query: Type.Object(
       {
-        status: Type.Optional(Status),
+        status: Type.Optional(StatusFilter),
         account_id: Type.Optional(Id),
         name: ExactName,
         last4: Type.Optional(

@@ -9,6 +9,7 @@ import {
   CONCURRENT_LIMIT_MAX,
   DAILY_LIMIT_MAX,
   KEY_STATES,
+  KEY_STATUS_FILTERS,
   KEY_STATUSES,
   RPM_LIMIT_MAX,
   SCOPES,
@@ -45,6 +46,9 @@ export const PATTERN_WORDS: Readonly<Record<string, string>> = {
 }
 export const ScopeName = Type.Enum([...SCOPES])
 export const Status = Type.Enum([...KEY_STATUSES])
+export const StatusFilter = Type.Enum([...KEY_STATUS_FILTERS], {
+  description: '`stopped`: active, and a limit or budget of the key is reached.',
+})
 export const AccountStatusName = Type.Enum([...ACCOUNT_STATUSES])
 
 export const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])

@@ -25,7 +25,7 @@ import {
   OperatorUsageShape,
   PORTAL_GROUP_PATTERN,
   PORTAL_GROUPS,
-  Status,
+  StatusFilter,
   SummaryShape,
   Time,
 } from '../admin/shapes.ts'
@@ -90,7 +90,7 @@ export const PORTAL = {
   endSession: portal('DELETE', '/session', 'End the session', [204, 401, 403, 503], Nothing, {}),
   getAccount: portal('GET', '/account', 'Read the account', READ, PortalAccountShape, {}),
   listKeys: portal('GET', '/keys', 'List keys, newest first', READ, listOf(PortalKeyShape), {
-    query: Type.Object({ status: Type.Optional(Status), q: Search, ...paging('key') }, strict),
+    query: Type.Object({ status: Type.Optional(StatusFilter), q: Search, ...paging('key') }, strict),
   }),
   createKey: portal('POST', '/keys', 'Create a key', CREATE, PortalKeyWithSecretShape, {
     ...keys,

@@ -8,6 +8,7 @@ import type {
   AccountStatus,
   KeyControls,
   KeyStatus,
+  KeyStatusFilter,
   KeyWithSecrets,
   PortalKeyLimits,
 } from '../../domain/key.ts'
@@ -81,7 +82,7 @@ export type NewKeyRule = { readonly accountVersion: number; readonly activeMax: 
 export type NewKeyFault = 'no_account' | 'suspended' | 'changed' | 'too_many' | 'too_many_today'
 type OptionalControl = 'allowedModels' | 'tags' | 'budgets'
 export type KeyFilter = Page & {
-  readonly status?: KeyStatus | undefined
+  readonly status?: KeyStatusFilter | undefined
   readonly accountId?: string | undefined
   // Exactly this name.
   readonly name?: string | undefined

@@ -16,6 +16,7 @@ import { monthSpending, readStates } from './budgets.ts'
 import { type Conditions, containing } from './conditions.ts'
 import { type Search, type SortedBy, searchNewest, searchSorted } from './search.ts'
 import { big, bigOrNull, int, intOrNull, numbered, type Row, type Sql, type Tx, text } from './sql.ts'
+import { addStopped } from './stopped-keys.ts'
 
 const KEY_COLUMNS = `k.id, k.account_id, k.name, k.version, k.scopes, k.ip_allowlist, k.rpm_limit, k.daily_limit, k.credit_limit,
   k.max_concurrent, k.created_at, k.expires_at, k.expired_at, k.revoked_at, k.allowed_models, k.tags,
@@ -67,7 +68,7 @@ export async function listKeys(tx: Tx, filter: KeyFilter): Promise<SortedPage<Ke
     id,
     after: filter.after,
     indexed: asked => addIndexed(asked, filter),
-    compared: asked => compare(asked, filter, tx.now()),
+    compared: asked => compare(asked, filter, tx),
   }
   const sorted = sorting && (await searchSorted(search, { ...sorting, ...SORTED[sorting.by] }, limit + 1, tx))
   const found = sorted?.rows ?? (await searchNewest(search, limit + 1, tx))
@@ -99,15 +100,17 @@ function addIndexed(asked: Conditions, { accountId, name, last4 }: KeyFilter): v
 
 const LAST_CHARS = 4
 
-function compare(asked: Conditions, { status, name, q }: KeyFilter, now: number): void {
+function compare(asked: Conditions, { status, name, q }: KeyFilter, tx: Tx): void {
+  const now = tx.now()
   asked.add('k.name = ?', name)
   if (status === 'revoked') asked.add('k.revoked_at IS NOT NULL')
   if (status === 'expired') {
     asked.add('k.revoked_at IS NULL AND (k.expired_at IS NOT NULL OR k.expires_at <= ?)', now)
   }
-  if (status === 'active') {
+  if (status === 'active' || status === 'stopped') {
     asked.add('k.revoked_at IS NULL AND k.expired_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)', now)
   }
+  if (status === 'stopped') addStopped(asked, tx)
   if (q === undefined) return
   // Both sides through SQL's lower, since engines treat letters beyond ASCII differently in LIKE and lower.
   const words = containing(q)

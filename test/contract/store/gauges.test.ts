@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Budget, type BudgetWindow, windowBegan } from '../../../src/domain/budget.ts'
+import { dayOf, keyState } from '../../../src/domain/key.ts'
 import { ENGINES, OPERATOR, openRepositories, type Repositories } from '../../support/engines.ts'
 
 const budget = (amount: bigint, window: BudgetWindow, action: Budget['action'] = 'block'): Budget => ({
@@ -153,5 +154,62 @@ for (const { engine, open } of ENGINES) {
       budgets.map(({ id }) => id),
       ['kept'],
     )
+  })
+
+  test(`${engine}: the list of stopped keys has those whose state says so`, async () => {
+    await using stores = await openRepositories(open)
+    const now = stores.clock.now()
+    await account(stores, 'a')
+    await account(stores, 'other')
+    const balance = (id: string, set: string) => stores.sql.run(`UPDATE key_balance SET ${set} WHERE key_id = '${id}'`)
+    const limited = async (id: string, patch: object, set: string, accountId = 'a') => {
+      await key(stores, id, accountId, [])
+      await stores.keys.update(id, patch, OPERATOR)
+      await balance(id, set)
+    }
+    await limited('below', { creditLimit: 200n }, 'spent = 199')
+    await limited('spent', { creditLimit: 200n }, 'spent = 200')
+    await limited('elsewhere', { creditLimit: 200n }, 'spent = 200', 'other')
+    await limited('free', { creditLimit: 0n }, 'spent = 0')
+    await limited('today', { dailyLimit: 5 }, `day = ${dayOf(now)}, day_count = 5`)
+    await limited('yesterday', { dailyLimit: 5 }, `day = ${dayOf(now) - 1}, day_count = 5`)
+    await limited('revoked', { creditLimit: 1n }, 'spent = 1')
+    await stores.keys.revoke('revoked', OPERATOR)
+    await limited('expired', { creditLimit: 1n, expiresAt: now - 1 }, 'spent = 1')
+    for (const window of ['hour', 'day', 'week', 'month'] as const) {
+      const began = windowBegan(window, now)
+      for (const [name, spent] of [
+        ['full', 100n],
+        ['left', 99n],
+      ] as const) {
+        await key(stores, `${window}-${name}`, 'a', [budget(1000n, 'total'), budget(100n, window)])
+        await spend(stores, `${window}-${name}`, window, began, spent)
+      }
+      await key(stores, `${window}-before`, 'a', [budget(100n, window)])
+      await spend(stores, `${window}-before`, window, began - 1, 100n)
+    }
+    await key(stores, 'alert', 'a', [budget(100n, 'day', 'alert')])
+    await spend(stores, 'alert', 'day', windowBegan('day', now), 100n)
+    await key(stores, 'total', 'a', [budget(100n, 'total')])
+    await balance('total', 'spent = 100')
+    const list = async (status?: 'stopped') => (await stores.keys.list({ accountId: 'a', limit: 100, status })).data
+
+    const stopped = (await list('stopped')).map(({ id }) => id)
+
+    const states = (await list()).map(each => ({ id: each.id, state: keyState(each, now) }))
+    assert.deepEqual(
+      stopped,
+      states.filter(({ state }) => /_reached$/.test(state)).map(({ id }) => id),
+    )
+    assert.deepEqual(stopped.toSorted(), [
+      'day-full',
+      'free',
+      'hour-full',
+      'month-full',
+      'spent',
+      'today',
+      'total',
+      'week-full',
+    ])
   })
 }

@@ -5,6 +5,7 @@ import { PORTAL_ENDPOINTS } from '../../../src/http/portal/schemas.ts'
 import { openFixture } from '../../support/fixture.ts'
 import type { Loose } from '../../support/http-call.ts'
 import { enterPortal } from '../../support/portal.ts'
+import { until } from '../../support/until.ts'
 
 const { gateway } = await openFixture()
 const LIMITS = {
@@ -27,6 +28,24 @@ test('lists of keys are read a few at a time: a customer who requests very many 
 
   assert.equal(served.status, 200)
   assert.deepEqual([...new Set(statuses)].sort(), [200, 429])
+})
+
+test('the keys that their limits stop are found among all keys of the account, and of no other', async () => {
+  const { id } = await gateway.createAccount()
+  await gateway.addCredits(id, '5')
+  const oldest = await gateway.createKey({ account_id: id, daily_limit: 1 })
+  const another = await gateway.createKey({ daily_limit: 1 })
+  for (const { secret } of [oldest, another]) assert.equal((await gateway.chat({}, { key: secret })).status, 200)
+  for (let i = 0; i < 101; i++) await gateway.createKey({ account_id: id })
+  const customer = await enterPortal(gateway, id)
+  const stopped = async () => {
+    const { body } = await customer.call<{ data: Loose[] }>('GET', '/keys?status=stopped&limit=100')
+    return body.data.map(key => [String(key.id), String(key.state)])
+  }
+
+  await until('the stored balance has the request', async () => (await stopped()).length > 0)
+
+  assert.deepEqual(await stopped(), [[oldest.id, 'limit_reached']])
 })
 
 test('a customer creates, uses, rotates and revokes a key; the log names the portal session', async () => {

@@ -90,7 +90,7 @@ export default function Keys(): ReactNode {
           placeholder="Any status"
           w={{ base: '100%', xs: 140 }}
           clearable
-          data={['active', 'revoked', 'expired']}
+          data={['active', 'revoked', 'expired', { value: 'stopped', label: 'limit reached' }]}
           value={filter.status === '' ? null : filter.status}
           onChange={status => setParams({ status: status ?? '' })}
         />

@@ -57,6 +57,7 @@ export default function Keys(): ReactNode {
         allowDeselect={false}
         data={[
           { value: 'active', label: 'Active' },
+          { value: 'stopped', label: 'Limit reached' },
           { value: 'revoked', label: 'Revoked' },
           { value: 'expired', label: 'Expired' },
           { value: 'all', label: 'All keys' },

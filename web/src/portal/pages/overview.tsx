@@ -75,8 +75,8 @@ function Stopped({ of: { state } }: { readonly of: PortalAccount }): ReactNode {
 
 // A key is stopped by its own limits too, although the account has credits.
 function StoppedKeys(): ReactNode {
-  const { data } = usePortalKeys({ status: 'active' })
-  const stopped = data?.pages.flatMap(page => page.data).filter(({ state }) => state !== 'active') ?? []
+  const { data } = usePortalKeys({ status: 'stopped' })
+  const stopped = data?.pages[0]?.data ?? []
   if (stopped.length === 0) return null
   return (
     <Alert
@@ -93,8 +93,8 @@ function StoppedKeys(): ReactNode {
         ))}
       </List>
       {stopped.length > SHOWN_MAX && (
-        <Anchor component={Link} href="/keys" size="sm">
-          All keys
+        <Anchor component={Link} href="/keys?status=stopped" size="sm">
+          All of them
         </Anchor>
       )}
     </Alert>
