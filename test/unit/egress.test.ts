@@ -1,7 +1,12 @@
 // Which addresses are public: every known way around such a filter is refused.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import dns from 'node:dns'
+import { once } from 'node:events'
+import { syncBuiltinESMExports } from 'node:module'
+import { type AddressInfo, createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
 import { hostOf, isPublicAddress, publicLookup, requirePublic } from '../../src/lib/egress.ts'
+import { openSocket } from '../../src/upstream/open-socket.ts'
 
 const NOT_PUBLIC = [
   ['this host', '0.0.0.0', '0.1.2.3', '::'],
@@ -52,3 +57,59 @@ test('a name is public if all of its addresses are, also at the moment of connec
     assert.equal((error as { code?: unknown }).code, 'ENOTPUBLIC')
   }
 })
+
+test('a name that was public when it was checked, and is private when it is called, is not connected to', async t => {
+  let connections = 0
+  const server = createServer(socket => {
+    connections++
+    socket.destroy()
+  }).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const answers = [['93.184.215.14'], ['127.0.0.1', '::1'], ['::ffff:127.0.0.1']]
+  const asked = resolveTo(t, () => answers.shift() ?? [])
+  const url = new URL(`http://rebinds.example:${(server.address() as AddressInfo).port}`)
+
+  await requirePublic(hostOf(url))
+  for (let call = 0; call < 2; call++) {
+    const socket = openSocket({ url, publicOnly: true })
+    const [error] = await Promise.race([once(socket, 'error'), once(socket, 'connect')])
+    assert.equal(error?.code, 'ENOTPUBLIC')
+  }
+
+  assert.deepEqual([connections, asked.length], [0, 3])
+})
+
+test('of a name with public and private addresses, only the public ones that were checked are connected to', async t => {
+  const asked = resolveTo(t, () => ['127.0.0.1', '2606:4700:4700::1111', '93.184.215.14', '10.0.0.1'])
+  const open = await new Promise(resolve =>
+    publicLookup('mixed.example', { all: true }, (_error, addresses) => resolve(addresses)),
+  )
+
+  assert.deepEqual(open, [
+    { address: '2606:4700:4700::1111', family: 6 },
+    { address: '93.184.215.14', family: 4 },
+  ])
+  assert.deepEqual(asked, ['mixed.example'])
+})
+
+// Names are resolved by this function for the rest of the test. Returns the names that were.
+function resolveTo(t: TestContext, answer: () => readonly string[]): readonly string[] {
+  const asked: string[] = []
+  const resolver = (
+    host: string,
+    _options: object,
+    done: (error: null, found: readonly dns.LookupAddress[]) => void,
+  ) => {
+    asked.push(host)
+    const found = answer().map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
+    setImmediate(done, null, found)
+  }
+  const mocked = t.mock.method(dns, 'lookup', resolver as never)
+  syncBuiltinESMExports()
+  t.after(() => {
+    mocked.mock.restore()
+    syncBuiltinESMExports()
+  })
+  return asked
+}
