@@ -164,35 +164,38 @@ const AGENTS: readonly Agent[] = [
   },
 ]
 
-for (const agent of AGENTS) {
-  const installed = installedAgent(agent.pack, agent.version, agent.command)
-  const skip = typeof installed === 'string' ? installed : false
-  if (skip !== false) process.stderr.write(`\nNOT TESTED: ${agent.name}.\n${skip}\n\n`)
+test('agents call a tool and finish', async t => {
+  await using upstream = await startUpstream()
+  await using gateway = await startAgents(upstream)
 
-  test(`${agent.name} calls a tool and finishes`, { skip }, async () => {
-    await using upstream = await startUpstream()
-    await using gateway = await startAgents(upstream)
-    await using folder = await temporaryFolder()
-    writeFileSync(join(folder.path, 'note.txt'), `The word is ${WORD}.\n`)
-    const { secret: key } = await gateway.createKey()
-    const tool = agent.tool(folder.path)
-    upstream.script(entry => turnOf(entry, tool))
+  for (const agent of AGENTS) {
+    const installed = installedAgent(agent.pack, agent.version, agent.command)
+    const skip = typeof installed === 'string' ? installed : false
+    if (skip !== false) process.stderr.write(`\nNOT TESTED: ${agent.name}.\n${skip}\n\n`)
 
-    const access = { url: gateway.url, key }
-    const env = agent.setUp(folder.path, access)
-    const { path } = installed as { path: string }
-    if (agent.before !== undefined) await runAgent(path, agent.before(access), folder.path, env)
-    const { code, stdout, stderr } = await runAgent(path, agent.args(folder.path), folder.path, env)
+    await t.test(`${agent.name} calls a tool and finishes`, { skip }, async () => {
+      await using folder = await temporaryFolder()
+      writeFileSync(join(folder.path, 'note.txt'), `The word is ${WORD}.\n`)
+      const { secret: key } = await gateway.createKey()
+      const tool = agent.tool(folder.path)
+      upstream.script(entry => turnOf(entry, tool))
 
-    const said = `exit ${code}\n${stdout}\n${stderr}`
-    assert.equal(code, 0, said)
-    assert.match(stdout, new RegExp(`The word is ${WORD}, says the note`), said)
-    const { body } = await gateway.get(`/v1/usage?endpoint=${agent.endpoint}`, key)
-    const rows = body.data as unknown as { outcome: string; http_status: number }[]
-    assert.ok(rows.length >= 2, JSON.stringify(rows))
-    for (const { outcome, http_status } of rows) assert.deepEqual([outcome, http_status], ['completed', 200])
-  })
-}
+      const access = { url: gateway.url, key }
+      const env = agent.setUp(folder.path, access)
+      const { path } = installed as { path: string }
+      if (agent.before !== undefined) await runAgent(path, agent.before(access), folder.path, env)
+      const { code, stdout, stderr } = await runAgent(path, agent.args(folder.path), folder.path, env)
+
+      const said = `exit ${code}\n${stdout}\n${stderr}`
+      assert.equal(code, 0, said)
+      assert.match(stdout, new RegExp(`The word is ${WORD}, says the note`), said)
+      const { body } = await gateway.get(`/v1/usage?endpoint=${agent.endpoint}`, key)
+      const rows = body.data as unknown as { outcome: string; http_status: number }[]
+      assert.ok(rows.length >= 2, JSON.stringify(rows))
+      for (const { outcome, http_status } of rows) assert.deepEqual([outcome, http_status], ['completed', 200])
+    })
+  }
+})
 
 // The agents' own names of models reach a model of the catalog.
 function startAgents(upstream: Upstream): Promise<Gateway> {

@@ -99,8 +99,10 @@ function installBeside(folder: string, requirements: string): string | undefined
   return attempt('python3', [...pipInstall(requirements), ...target]) ?? markReady(folder, 'folder')
 }
 
+// Python compiles what it imports; compiling every file would take longer than the tests.
 function pipInstall(requirements: string): string[] {
-  return ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input', '-r', requirements]
+  const quiet = ['--quiet', '--disable-pip-version-check', '--no-input']
+  return ['-m', 'pip', 'install', ...quiet, '--no-compile', '-r', requirements]
 }
 
 function markReady(folder: string, kind: 'venv' | 'folder'): undefined {
