@@ -81,6 +81,7 @@ test('amounts are shown in US dollars, if the gateway has an exchange rate', { s
   await gateway.chat({ model: 'test/m1' }, { key: secret })
   const { page, open, signIn, complaints } = await visit(browser, gateway.url)
   await signIn(gateway.adminToken)
+  await open('/overview')
   const [toDollars, toCredits] = ['US dollars', 'credits'].map(unit =>
     page.getByRole('button', { name: `Switch to ${unit}` }),
   )
@@ -113,6 +114,8 @@ test('amounts are shown in US dollars, if the gateway has an exchange rate', { s
     const added = page.getByRole('row', { name: 'Top-up' }).locator('data').first()
     assert.equal(await added.innerText(), '$0.0312')
 
+    // A scroll after the hover would close the tooltip.
+    await added.scrollIntoViewIfNeeded()
     await added.hover()
 
     assert.equal(await page.getByRole('tooltip').innerText(), '$0.03123456789')

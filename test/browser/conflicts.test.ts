@@ -1,25 +1,27 @@
 // How the dashboard handles conflicts: a wrong token, an expired session, a second tab, a concurrent edit, a viewer's
 // rights, a server that restarts.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import type { BrowserContext } from 'playwright-core'
 import { hasBrowser, openBrowser, visit } from '../support/browser.ts'
 import { startGateway } from '../support/gateway.ts'
 
 const skip = !hasBrowser()
+// Without requests, and with the models of the first start: tests that need that come first.
+const gateway = await startGateway()
+after(() => gateway[Symbol.asyncDispose]())
 
 type Listed<T> = { readonly data: readonly T[] }
 
 test('a wrong token is reported, and an ended session returns to the same page after login', { skip }, async () => {
-  await using gateway = await startGateway()
   await using browser = await openBrowser()
-  const { page, open, signIn } = await visit(browser, gateway.url)
+  const { page, open, signInByForm } = await visit(browser, gateway.url)
 
   await open('/keys')
   await page.getByLabel('Operator token', { exact: true }).fill('wrong')
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByText('This token is not valid').waitFor()
-  await signIn(gateway.adminToken)
+  await signInByForm(gateway.adminToken)
   await open('/keys?status=active')
   await page.getByText('first key').waitFor()
   const { body } = await gateway.admin<Listed<{ readonly id: string }>>('GET', '/sessions')
@@ -36,8 +38,50 @@ test('a wrong token is reported, and an ended session returns to the same page a
   assert.equal((await gateway.admin<Listed<unknown>>('GET', '/sessions')).body.data.length, 0)
 })
 
+test('while the server restarts the page shows it and reconnects', { skip }, async () => {
+  await using browser = await openBrowser()
+  const { page, open, signIn } = await visit(browser, gateway.url)
+  await signIn(gateway.adminToken)
+  await open('/usage')
+  await page.getByText('No requests yet').waitFor()
+
+  await gateway.kill()
+  await page.getByText('Connection lost').waitFor()
+  await gateway.restart()
+  await page.getByText('Reconnected').waitFor()
+  const { secret } = await gateway.createKey({ name: 'after the restart' })
+  await gateway.chat({ model: 'demo/echo' }, { key: secret })
+
+  await page.getByRole('row', { name: /after the restart/ }).waitFor()
+})
+
+test('list prices are shown as a difference before they are saved', { skip }, async () => {
+  await using browser = await openBrowser()
+  const { page, complaints, open, signIn } = await visit(browser, gateway.url)
+  await signIn(gateway.adminToken)
+  const count = async () => (await gateway.admin<Listed<unknown>>('GET', '/models')).body.data.length
+
+  await open('/models')
+  await page.getByRole('button', { name: 'Import list prices' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Vendor').first().fill('openai')
+  await dialog.getByLabel('Provider').first().click()
+  await page.getByRole('option', { name: 'demo' }).click()
+  await dialog.getByLabel('Filter').fill('gpt-4o-mini')
+  await dialog.getByRole('button', { name: 'Preview changes' }).click()
+  const apply = dialog.getByRole('button', { name: /Apply \d+ changes/ })
+  await apply.waitFor()
+  const before = await count()
+  await apply.click()
+  await dialog.waitFor({ state: 'detached' })
+
+  // Those of the first start.
+  assert.equal(before, 2)
+  assert((await count()) > before)
+  assert.deepEqual(complaints, [])
+})
+
 test('a tab whose session was replaced by another tab still makes its change', { skip }, async () => {
-  await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, open, signIn } = await visit(browser, gateway.url)
   await signIn(gateway.adminToken)
@@ -61,7 +105,6 @@ test('a tab whose session was replaced by another tab still makes its change', {
 })
 
 test('a viewer sees every page and no button that changes something', { skip }, async () => {
-  await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, complaints, open, signIn } = await visit(browser, gateway.url)
   const { body } = await gateway.admin<{ readonly token: string }>('POST', '/operators', {
@@ -98,28 +141,9 @@ test('a viewer sees every page and no button that changes something', { skip }, 
   assert.deepEqual(complaints, [])
 })
 
-test('while the server restarts the page shows it and reconnects', { skip }, async () => {
-  await using gateway = await startGateway()
-  await using browser = await openBrowser()
-  const { page, open, signIn } = await visit(browser, gateway.url)
-  await signIn(gateway.adminToken)
-  await open('/usage')
-  await page.getByText('No requests yet').waitFor()
-
-  await gateway.kill()
-  await page.getByText('Connection lost').waitFor()
-  await gateway.restart()
-  await page.getByText('Reconnected').waitFor()
-  const { secret } = await gateway.createKey({ name: 'after the restart' })
-  await gateway.chat({ model: 'demo/echo' }, { key: secret })
-
-  await page.getByRole('row', { name: /after the restart/ }).waitFor()
-})
-
 test('saving a model that was changed meanwhile is refused and overwrites nothing', {
   skip,
 }, async () => {
-  await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, open, signIn } = await visit(browser, gateway.url)
   await gateway.admin('POST', '/models', {
@@ -156,7 +180,6 @@ test('saving a model that was changed meanwhile is refused and overwrites nothin
 test('saving a key that was changed meanwhile is refused and overwrites nothing', {
   skip,
 }, async () => {
-  await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, open, signIn } = await visit(browser, gateway.url)
   const { id } = await gateway.createKey({ name: 'shared' })
@@ -178,7 +201,6 @@ test('saving a key that was changed meanwhile is refused and overwrites nothing'
 })
 
 test('background requests of a page are marked and keep no session alive', { skip }, async () => {
-  await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, open, signIn } = await visit(browser, gateway.url)
   await signIn(gateway.adminToken)
@@ -194,35 +216,7 @@ test('background requests of a page are marked and keep no session alive', { ski
   await asked(false)
 })
 
-test('list prices are shown as a difference before they are saved', { skip }, async () => {
-  await using gateway = await startGateway()
-  await using browser = await openBrowser()
-  const { page, complaints, open, signIn } = await visit(browser, gateway.url)
-  await signIn(gateway.adminToken)
-  const count = async () => (await gateway.admin<Listed<unknown>>('GET', '/models')).body.data.length
-
-  await open('/models')
-  await page.getByRole('button', { name: 'Import list prices' }).click()
-  const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Vendor').first().fill('openai')
-  await dialog.getByLabel('Provider').first().click()
-  await page.getByRole('option', { name: 'demo' }).click()
-  await dialog.getByLabel('Filter').fill('gpt-4o-mini')
-  await dialog.getByRole('button', { name: 'Preview changes' }).click()
-  const apply = dialog.getByRole('button', { name: /Apply \d+ changes/ })
-  await apply.waitFor()
-  const before = await count()
-  await apply.click()
-  await dialog.waitFor({ state: 'detached' })
-
-  // Those of the first start.
-  assert.equal(before, 2)
-  assert((await count()) > before)
-  assert.deepEqual(complaints, [])
-})
-
 test('an unknown request id is reported with possible reasons', { skip }, async () => {
-  await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, open, signIn } = await visit(browser, gateway.url)
   await signIn(gateway.adminToken)

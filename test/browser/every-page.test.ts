@@ -28,7 +28,7 @@ test('every page is complete, accessible and logs no error', { skip: !hasBrowser
       await visitor.page.goto(`${gateway.url}/login`)
       await visitor.page.getByRole('button', { name: 'Sign in' }).waitFor()
       found.push(...(await faultsOf(visitor, 'login', screen)))
-      await visitor.signIn(gateway.adminToken)
+      await visitor.signInByForm(gateway.adminToken)
       for (const [name, { path, shows }] of Object.entries(pages)) {
         await visitor.open(path)
         await visitor.page.getByText(shows).first().waitFor()

@@ -13,8 +13,8 @@ const skip = !hasBrowser()
 test('an operator creates a key, sees it used, rotates it, ends the old secret and revokes it', { skip }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
-  const { page, complaints, open, signIn } = await visit(browser, gateway.url)
-  await signIn(gateway.adminToken)
+  const { page, complaints, open, signInByForm } = await visit(browser, gateway.url)
+  await signInByForm(gateway.adminToken)
 
   const first = await createKey(page, 'checkout service')
   const used = await chat(gateway, first)
@@ -99,6 +99,7 @@ test('a request is found by its pasted id and shown in full, and usage is export
   const id = String(answer.headers['x-request-id'])
   const cost = String(answer.headers['x-svc-cost'])
   await signIn(gateway.adminToken)
+  await open('/keys')
 
   await page.keyboard.press('ControlOrMeta+k')
   await page.getByRole('combobox', { name: 'Search' }).fill(`chatcmpl-${id}`)

@@ -13,8 +13,9 @@ test('without requests nothing is compared with the period before', { skip: !has
   upstream.script({ body: '{"latest":"99.0.0"}' })
   await using gateway = await startGateway({ env: { TURNPIKE_UPDATE_URL: `${upstream.url}/latest` } })
   await using browser = await openBrowser()
-  const { page, signIn } = await visit(browser, gateway.url)
+  const { page, signIn, open } = await visit(browser, gateway.url)
   await signIn(gateway.adminToken)
+  await open('/overview')
   await page.getByText('No requests in this range').first().waitFor()
 
   await t.test('a newer version is named in the navigation, with how to upgrade', async () => {
@@ -40,6 +41,7 @@ test('charts have honest axes in the chosen time zone', { skip: !hasBrowser() },
   await gateway.chat({ model: 'no/such' }, { key: secret })
   const { page, signIn, open } = await visit(browser, gateway.url, 'desktop', { timezoneId: 'Asia/Kolkata' })
   await signIn(gateway.adminToken)
+  await open('/overview')
 
   await t.test('every horizontal gridline has a label at its height', async () => {
     await page.locator('.recharts-surface').first().waitFor()

@@ -11,6 +11,7 @@ test('everything is found by keyboard', { skip: !hasBrowser() }, async t => {
   const key = await gateway.createKey({ name: 'nightly', account_id: account.id })
   const { page, open, signIn, complaints } = await visit(browser, gateway.url)
   await signIn(gateway.adminToken)
+  await open('/keys')
   const field = page.getByRole('combobox', { name: 'Search' })
   const option = (name: string | RegExp) => page.getByRole('option', { name })
 
