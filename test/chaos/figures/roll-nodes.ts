@@ -13,8 +13,8 @@ const NODES = 3
 const STREAMS = 500
 const CALLERS = 4
 // Each stream takes about four seconds, so that this number is always open.
-const WORDS = [' one', ' two', ' three', ' four', ' five']
-const WORD_MS = 1000
+const WORDS = [' one', ' two', ' three']
+const WORD_MS = 2000
 // Long enough for the balancer, which shares this process with all callers, to notice that a node is no longer ready.
 const DRAIN_DELAY_S = 3
 
@@ -51,7 +51,7 @@ export const rollNodes: Figure = {
         const answer = await httpCall(url, { body, headers: { authorization: `Bearer ${key.secret}` } })
         if (answer.status !== 200) wrong.push(`${answer.status} ${answer.text}`)
         answers += 1
-        await setTimeout(20)
+        await setTimeout(100)
       }
     })
     for (let restart = 1; restart <= size; restart++) {
