@@ -2,13 +2,22 @@
 import type { EventData, EventType } from '../domain/events.ts'
 import type { SentEvent, WebhookFormat } from '../domain/webhook.ts'
 import { isoTime } from '../domain/wire-time.ts'
+import { escapeUnseen } from '../lib/text.ts'
 
 export function messageOf({ type, createdAt, data }: SentEvent, format: WebhookFormat): string {
   // The stored text is JSON already.
   if (format === 'standard')
     return `{"type":${JSON.stringify(type)},"timestamp":"${isoTime(createdAt)}","data":${data}}`
-  return JSON.stringify({ text: sentenceOf(type, JSON.parse(data) as never) })
+  const shown = JSON.parse(data, (_, value: unknown) => (typeof value === 'string' ? harmless(value) : value))
+  return JSON.stringify({ text: sentenceOf(type, shown as never) })
 }
+
+// Customers choose names that operators read in a chat room: they neither turn a sentence round nor call everybody in the room.
+function harmless(text: string): string {
+  return escapeUnseen(text).replace(MENTION, '@\u200b')
+}
+
+const MENTION = /(?<![\p{L}\p{N}_.-])@(?=\p{L})/gu
 
 // An event of a newer version has no sentence here.
 function sentenceOf(type: string, data: never): string {
@@ -24,11 +33,14 @@ function escaped(text: string): string {
 type BudgetData = EventData['budget.threshold']
 type KeyData = Pick<EventData['key.revoked'], 'key_name' | 'key_label'>
 
+// A name in a script that is written from right to left is isolated, so that what follows stays in its place.
+const quoted = (name: string) =>
+  /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(name) ? `"\u2068${name}\u2069"` : `"${name}"`
 const account = (data: { readonly account_name: string; readonly account_id: string }) =>
-  `account "${data.account_name}" (${data.account_id})`
-const nameOf = ({ key_name, key_label }: KeyData) => `"${key_name}" (${key_label})`
+  `account ${quoted(data.account_name)} (${data.account_id})`
+const nameOf = ({ key_name, key_label }: KeyData) => `${quoted(key_name)} (${key_label})`
 const budget = ({ subject, budget }: BudgetData) =>
-  `The budget of ${subject.object} "${subject.name}" (${budget.amount} credits ${perWindow(budget.window)})`
+  `The budget of ${subject.object} ${quoted(subject.name)} (${budget.amount} credits ${perWindow(budget.window)})`
 const perWindow = (window: string) => (window === 'total' ? 'in total' : `per ${window}`)
 const resets = ({ resets_at }: BudgetData) => (resets_at === null ? '' : ` It resets at ${resets_at}.`)
 

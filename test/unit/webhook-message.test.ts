@@ -30,3 +30,24 @@ test('every event has a sentence that begins with a capital letter or a number a
   for (const type of Object.keys(EVENT_SAMPLES) as (keyof typeof EVENT_SAMPLES)[])
     assert.match(sentence(type), /^[A-Z0-9].*\.$/)
 })
+
+test('names that customers choose neither turn a sentence round nor call everybody in the room', () => {
+  const named = (name: string) => sentence('key.revoked', { key_name: name })
+  const sample = named('prod')
+
+  assert.equal(named('a\u202eb\u2066\u200b'), sample.replace('prod', 'a\\u202eb\\u2066\\u200b'))
+  assert.equal(named('@channel <!here> @all'), sample.replace('prod', '@\u200bchannel &lt;!here&gt; @\u200ball'))
+  assert.equal(named('dana@example.com'), sample.replace('prod', 'dana@example.com'))
+  assert.equal(named('שלום'), sample.replace('prod', '\u2068שלום\u2069'))
+  for (const name of ['👩\u200d💻🏳️\u200d🌈', 'é'.repeat(200), '"; DROP', '💻'.repeat(100)])
+    assert.equal(named(name), sample.replace('prod', name))
+})
+
+test('the standard format has names unchanged', () => {
+  const key_name = 'a\u202e@all <b> שלום \u{1f469}\u200d\u{1f4bb}"\\'
+  const data = JSON.stringify({ ...EVENT_SAMPLES['key.revoked'], key_name })
+
+  const sent = messageOf({ id: 'evt_1', type: 'key.revoked', createdAt: 0, data }, 'standard')
+
+  assert.equal(JSON.parse(sent).data.key_name, key_name)
+})
