@@ -93,12 +93,16 @@ const SESSIONS = { table: 'portal_session', id: 'id', ended: 'ended_at', column:
 function passedEnds(now: number): readonly Ends[] {
   return [
     { ...LINKS, is: '<=', at: now },
-    { ...LINKS, is: '>', at: now + PORTAL_LINK_SECONDS_MAX * 1000 + CLOCK_AHEAD_MS_MAX },
+    { ...LINKS, is: '>', at: lastLinkEnd(now) },
     { ...SESSIONS, is: '<=', at: now },
     { ...SESSIONS, column: 'used_at', is: '<=', at: now - SESSION_IDLE_MS },
-    { ...SESSIONS, is: '>', at: now + SESSION_MS + CLOCK_AHEAD_MS_MAX },
+    { ...SESSIONS, is: '>', at: lastSessionEnd(now) },
   ]
 }
+
+// No link or session that was made by now ends later, by a clock that is right.
+const lastLinkEnd = (now: number) => now + PORTAL_LINK_SECONDS_MAX * 1000 + CLOCK_AHEAD_MS_MAX
+const lastSessionEnd = (now: number) => now + SESSION_MS + CLOCK_AHEAD_MS_MAX
 
 // A link is used before it expires, so one that is used at its end or later has expired without a use. One by one in the order of
 // their ids, as every node does at the same time: different lock orders would deadlock.
@@ -231,18 +235,18 @@ async function lockAccount(tx: Tx, accountId: string): Promise<string | undefine
   return text((await tx.get('SELECT status FROM account WHERE id = $1', [accountId]))?.status)
 }
 
+// Also what a clock that was ahead has left, once its end is stored.
 async function tidy(tx: Tx): Promise<void> {
   const now = tx.now()
-  await tx.run(
-    `DELETE FROM portal_link WHERE token_hash IN (
-       SELECT token_hash FROM portal_link WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${TIDIED_MAX})`,
-    [now - LINK_KEPT_MS],
-  )
-  await tx.run(
-    `DELETE FROM portal_session WHERE id IN (
-       SELECT id FROM portal_session WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${TIDIED_MAX})`,
-    [now],
-  )
+  const remove = (table: string, id: string, which: string, at: number) =>
+    tx.run(
+      `DELETE FROM ${table} WHERE ${id} IN (SELECT ${id} FROM ${table} WHERE ${which} ORDER BY expires_at LIMIT ${TIDIED_MAX})`,
+      [at],
+    )
+  await remove('portal_link', 'token_hash', 'expires_at <= $1', now - LINK_KEPT_MS)
+  await remove('portal_link', 'token_hash', 'expires_at > $1 AND used_at IS NOT NULL', lastLinkEnd(now))
+  await remove('portal_session', 'id', 'expires_at <= $1', now)
+  await remove('portal_session', 'id', 'expires_at > $1 AND ended_at IS NOT NULL', lastSessionEnd(now))
 }
 
 function stateOf(row: Row, now: number): 'open' | 'ended' | 'suspended' {

@@ -116,6 +116,12 @@ for (const { engine, open } of ENGINES) {
 
     assert.deepEqual(await states(), ['expired', 'ended', undefined])
     assert.equal((await use('unused')).state, 'expired')
+
+    // The next link removes them; they would stay until the time of that clock.
+    const link = { tokenHash: 'next', accountId: 'acct', permissions: [], returnUrl: null, validMs: 300_000 }
+    await portal.createLink(link, 9, OPERATOR)
+    assert.deepEqual(await repositories.sql.all('SELECT token_hash FROM portal_link'), [{ token_hash: 'next' }])
+    assert.deepEqual(await repositories.sql.all('SELECT id FROM portal_session'), [])
   })
 
   test(`${engine}: many ends that nodes store at the same time are all stored, without a deadlock`, async () => {
