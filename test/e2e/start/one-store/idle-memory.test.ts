@@ -12,7 +12,7 @@ const STREAMS = 600
 
 test('memory of many concurrent streams is released when they are over', async () => {
   const { secret } = await gateway.createKey({ credits: '1000', rpm_limit: 1_000_000, max_concurrent: 10_000 })
-  upstream.script({ words: Array.from({ length: 150 }, () => ' word'.repeat(40)), chunkDelayMs: 10 })
+  upstream.script({ words: Array.from({ length: 60 }, () => ' word'.repeat(120)), chunkDelayMs: 25 })
   await gateway.chat({}, { key: secret })
   const level = residentBytes()
   let peak = 0

@@ -19,10 +19,11 @@ const plan = { chunks: 32_000, chunkBytes: 8_000 }
 
 for (const dialect of DIALECTS) {
   test(`${dialect.name}: with callers that do not read, the upstream is paused and memory does not grow`, async () => {
-    upstream.script(plan)
+    upstream.reset()
     await gateway.chat({ max_tokens: 1 }, { key: caller.secret })
     const before = await residentBytes(gateway)
     upstream.journal.length = 0
+    upstream.script(plan)
 
     const connections = await Promise.all(Array.from({ length: READERS }, () => openReader(dialect)))
     const entries = await standstill(READERS)
