@@ -125,8 +125,8 @@ async function jobs(): Promise<readonly Job[]> {
   // Compiled once for all files.
   const env = { ...servers, NODE_COMPILE_CACHE: resolve('node_modules/.cache/turnpike-tests') }
   const once = inOrder(files).map(file => ({ file, slots: slotsOf(file), env }))
-  // The files of a family hold on either store. Those that concern one store, bring servers of their own or end before a store is
-  // involved are in its folder one-store, and run once. A file that is named is run on the embedded store.
+  // The files of a family hold on either store. Those that concern one store, bring servers of their own, end before a store is
+  // involved or assert only what the CLI prints or how dialects are translated are in its folder one-store, and run once. A file that is named is run on the embedded store.
   const again = servers === undefined || isQuick ? [] : files.filter(file => /^test\/e2e\/[^/]+\/[^/]+$/.test(file))
   const shared = { ...env, TEST_STORE: 'shared' }
   const onShared = inOrder(again)

@@ -2,14 +2,14 @@
 // are sent to them again with the next turn.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import * as bedrock from '../../fixtures/wires/bedrock.ts'
-import * as google from '../../fixtures/wires/google.ts'
-import { startGateway } from '../../support/gateway.ts'
-import { askMessages, eventsOf, type Fields } from '../../support/messages.ts'
-import { standardModel } from '../../support/standard-config.ts'
-import { settledRow } from '../../support/usage.ts'
-import { amazonAnswer, jsonAnswer, sseAnswer, startVendor, type VendorAnswer } from '../../support/vendor.ts'
-import { wiresConfig } from '../../support/wires.ts'
+import * as bedrock from '../../../fixtures/wires/bedrock.ts'
+import * as google from '../../../fixtures/wires/google.ts'
+import { startGateway } from '../../../support/gateway.ts'
+import { askMessages, eventsOf, type Fields } from '../../../support/messages.ts'
+import { standardModel } from '../../../support/standard-config.ts'
+import { settledRow } from '../../../support/usage.ts'
+import { amazonAnswer, jsonAnswer, sseAnswer, startVendor, type VendorAnswer } from '../../../support/vendor.ts'
+import { wiresConfig } from '../../../support/wires.ts'
 
 const vendor = await startVendor()
 const { providers, models } = wiresConfig(vendor.origin)

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, beforeEach, test } from 'node:test'
-import * as claude from '../../fixtures/wires/anthropic.ts'
-import { FORGETFUL, withBounds } from '../../support/bounds.ts'
-import { startGateway } from '../../support/gateway.ts'
-import { askMessages, streamOf } from '../../support/messages.ts'
-import { standardModel } from '../../support/standard-config.ts'
-import { until } from '../../support/until.ts'
-import { settledRow } from '../../support/usage.ts'
-import { jsonAnswer, startVendor } from '../../support/vendor.ts'
+import * as claude from '../../../fixtures/wires/anthropic.ts'
+import { FORGETFUL, withBounds } from '../../../support/bounds.ts'
+import { startGateway } from '../../../support/gateway.ts'
+import { askMessages, streamOf } from '../../../support/messages.ts'
+import { standardModel } from '../../../support/standard-config.ts'
+import { until } from '../../../support/until.ts'
+import { settledRow } from '../../../support/usage.ts'
+import { jsonAnswer, startVendor } from '../../../support/vendor.ts'
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const account = {

@@ -1,10 +1,10 @@
 // The prices of many models change from the command line: a preview, a question, and exactly what was shown.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cli } from '../../support/cli.ts'
-import { openFixture } from '../../support/fixture.ts'
-import type { Loose } from '../../support/http-call.ts'
-import { onTerminal, visible } from '../../support/terminal.ts'
+import { cli } from '../../../support/cli.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import type { Loose } from '../../../support/http-call.ts'
+import { onTerminal, visible } from '../../../support/terminal.ts'
 
 const { gateway } = await openFixture()
 const run = (...args: string[]) => cli(gateway, args)

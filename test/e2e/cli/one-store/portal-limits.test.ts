@@ -1,9 +1,9 @@
 // The limits of keys that a customer creates, from the command line: shown, changed one by one, and removed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cli } from '../../support/cli.ts'
-import { openFixture } from '../../support/fixture.ts'
-import type { Loose } from '../../support/http-call.ts'
+import { cli } from '../../../support/cli.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import type { Loose } from '../../../support/http-call.ts'
 
 const { gateway } = await openFixture()
 const { id } = await gateway.createAccount({ name: 'acme' })

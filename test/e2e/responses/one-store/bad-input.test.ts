@@ -1,9 +1,9 @@
 // What a Responses request must not have: refused in OpenAI's shape, with the path of the field under its own name.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFixture } from '../../support/fixture.ts'
-import { httpCall } from '../../support/http-call.ts'
-import { respond } from '../../support/responses.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { httpCall } from '../../../support/http-call.ts'
+import { respond } from '../../../support/responses.ts'
 
 const { gateway, upstream } = await openFixture()
 const { secret: key } = await gateway.createKey({ credits: '1000', rpm_limit: 1_000_000 })

@@ -1,9 +1,9 @@
 // The catalog from the command line: providers, their secrets, models and the price list.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cli } from '../../support/cli.ts'
-import { startGateway } from '../../support/gateway.ts'
-import { startUpstream } from '../../support/upstream.ts'
+import { cli } from '../../../support/cli.ts'
+import { startGateway } from '../../../support/gateway.ts'
+import { startUpstream } from '../../../support/upstream.ts'
 
 const SECRET = 'sk-command-line-canary-99-wxyz'
 

@@ -2,11 +2,11 @@
 // identifiers, and what costs extra is left out.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { startGateway } from '../../support/gateway.ts'
-import { askMessages, eventsOf, MESSAGE_START, messageEnd, streamOf } from '../../support/messages.ts'
-import { standardModel } from '../../support/standard-config.ts'
-import { nano, settledRow } from '../../support/usage.ts'
-import { jsonAnswer, startVendor } from '../../support/vendor.ts'
+import { startGateway } from '../../../support/gateway.ts'
+import { askMessages, eventsOf, MESSAGE_START, messageEnd, streamOf } from '../../../support/messages.ts'
+import { standardModel } from '../../../support/standard-config.ts'
+import { nano, settledRow } from '../../../support/usage.ts'
+import { jsonAnswer, startVendor } from '../../../support/vendor.ts'
 
 const vendor = await startVendor()
 const gateway = await startGateway({

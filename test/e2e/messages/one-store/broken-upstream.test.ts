@@ -2,8 +2,8 @@
 // error inside a stream.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { startGateway } from '../../support/gateway.ts'
-import { httpCall } from '../../support/http-call.ts'
+import { startGateway } from '../../../support/gateway.ts'
+import { httpCall } from '../../../support/http-call.ts'
 import {
   askMessages,
   eventsOf,
@@ -13,10 +13,10 @@ import {
   messageEnd,
   streamOf,
   textBlock,
-} from '../../support/messages.ts'
-import { standardModel } from '../../support/standard-config.ts'
-import { settledRow } from '../../support/usage.ts'
-import { jsonAnswer, sseAnswer, startVendor, type VendorAnswer } from '../../support/vendor.ts'
+} from '../../../support/messages.ts'
+import { standardModel } from '../../../support/standard-config.ts'
+import { settledRow } from '../../../support/usage.ts'
+import { jsonAnswer, sseAnswer, startVendor, type VendorAnswer } from '../../../support/vendor.ts'
 
 const vendor = await startVendor()
 const gateway = await startGateway({

@@ -1,8 +1,8 @@
 // Names instead of IDs: an exact ID, else an exact name or the last four characters of a key. Nothing is guessed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cli } from '../../support/cli.ts'
-import { openFixture } from '../../support/fixture.ts'
+import { cli } from '../../../support/cli.ts'
+import { openFixture } from '../../../support/fixture.ts'
 
 const { gateway } = await openFixture()
 const run = (...args: string[]) => cli(gateway, args)

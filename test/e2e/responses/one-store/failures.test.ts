@@ -2,12 +2,12 @@
 // ends in the dialect's own form; and an answer of another shape is never passed on.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFixture, warmTokenizer } from '../../support/fixture.ts'
-import { type Event, eventsOf, respond, textOf } from '../../support/responses.ts'
-import { answersAs, textItem, USAGE } from '../../support/responses-upstream.ts'
-import { standardModel, standardProvider } from '../../support/standard-config.ts'
-import type { Plan } from '../../support/upstream-plan.ts'
-import { settledRow } from '../../support/usage.ts'
+import { openFixture, warmTokenizer } from '../../../support/fixture.ts'
+import { type Event, eventsOf, respond, textOf } from '../../../support/responses.ts'
+import { answersAs, textItem, USAGE } from '../../../support/responses-upstream.ts'
+import { standardModel, standardProvider } from '../../../support/standard-config.ts'
+import type { Plan } from '../../../support/upstream-plan.ts'
+import { settledRow } from '../../../support/usage.ts'
 
 const FAILOVERS = [
   ['own', 'chat'],

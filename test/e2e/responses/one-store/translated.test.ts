@@ -2,9 +2,9 @@
 // JSON and as a stream, with one cost everywhere.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFixture } from '../../support/fixture.ts'
-import { eventsOf, respond, textOf, typesOf } from '../../support/responses.ts'
-import { balanceOf, chargedTo, nano, settledRow } from '../../support/usage.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { eventsOf, respond, textOf, typesOf } from '../../../support/responses.ts'
+import { balanceOf, chargedTo, nano, settledRow } from '../../../support/usage.ts'
 
 const { gateway, upstream } = await openFixture()
 

@@ -1,11 +1,11 @@
 // Bad input to /v1/messages: each is refused in Anthropic's shape, with the caller's own name of the field.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dialectConfig } from '../../support/dialects.ts'
-import { openFixture } from '../../support/fixture.ts'
-import { askMessages, type Fields } from '../../support/messages.ts'
-import { openRaw } from '../../support/raw-http.ts'
-import { standardModel } from '../../support/standard-config.ts'
+import { dialectConfig } from '../../../support/dialects.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { askMessages, type Fields } from '../../../support/messages.ts'
+import { openRaw } from '../../../support/raw-http.ts'
+import { standardModel } from '../../../support/standard-config.ts'
 
 const { gateway, upstream } = await openFixture(url => {
   const config = dialectConfig(url)

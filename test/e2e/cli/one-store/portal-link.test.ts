@@ -1,10 +1,10 @@
 // `turnpike portal-link` prints a link that opens the portal of the named account.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cli } from '../../support/cli.ts'
-import { openFixture } from '../../support/fixture.ts'
-import { httpCall } from '../../support/http-call.ts'
-import { cookieOf, customerOf } from '../../support/portal.ts'
+import { cli } from '../../../support/cli.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { httpCall } from '../../../support/http-call.ts'
+import { cookieOf, customerOf } from '../../../support/portal.ts'
 
 const { gateway } = await openFixture()
 

@@ -2,10 +2,10 @@
 // chat, and come back under the caller's own names.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFixture } from '../../support/fixture.ts'
-import { type Event, eventsOf, respond, typesOf } from '../../support/responses.ts'
-import { assertResponse, assertResponseEvent } from '../../support/schemas.ts'
-import type { JournalEntry } from '../../support/upstream-journal.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { type Event, eventsOf, respond, typesOf } from '../../../support/responses.ts'
+import { assertResponse, assertResponseEvent } from '../../../support/schemas.ts'
+import type { JournalEntry } from '../../../support/upstream-journal.ts'
 
 const { gateway, upstream } = await openFixture()
 const { secret: key } = await gateway.createKey({ credits: '1000' })

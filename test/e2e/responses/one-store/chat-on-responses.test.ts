@@ -2,12 +2,12 @@
 // completions.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFixture } from '../../support/fixture.ts'
-import { askMessages, eventsOf } from '../../support/messages.ts'
-import { answersAs, callItem, textItem, USAGE } from '../../support/responses-upstream.ts'
-import { assertChatCompletion, assertChunk } from '../../support/schemas.ts'
-import { standardModel, standardProvider } from '../../support/standard-config.ts'
-import { nano, settledRow } from '../../support/usage.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { askMessages, eventsOf } from '../../../support/messages.ts'
+import { answersAs, callItem, textItem, USAGE } from '../../../support/responses-upstream.ts'
+import { assertChatCompletion, assertChunk } from '../../../support/schemas.ts'
+import { standardModel, standardProvider } from '../../../support/standard-config.ts'
+import { nano, settledRow } from '../../../support/usage.ts'
 
 const { gateway, upstream } = await openFixture(url => ({
   providers: [

@@ -2,11 +2,11 @@
 // cannot be translated is refused or goes to a provider that speaks Messages.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { dialectConfig } from '../../support/dialects.ts'
-import { openFixture, warmTokenizer } from '../../support/fixture.ts'
-import { askMessages, eventsOf, type Fields } from '../../support/messages.ts'
-import { standardModel } from '../../support/standard-config.ts'
-import { settledRow } from '../../support/usage.ts'
+import { dialectConfig } from '../../../support/dialects.ts'
+import { openFixture, warmTokenizer } from '../../../support/fixture.ts'
+import { askMessages, eventsOf, type Fields } from '../../../support/messages.ts'
+import { standardModel } from '../../../support/standard-config.ts'
+import { settledRow } from '../../../support/usage.ts'
 
 const { gateway, upstream } = await openFixture(url => ({
   ...dialectConfig(url),

@@ -2,13 +2,13 @@
 // id, model, usage and identifiers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFixture } from '../../support/fixture.ts'
-import { type Event, eventsOf, respond, textOf } from '../../support/responses.ts'
-import { answersAs, callItem, textItem, USAGE } from '../../support/responses-upstream.ts'
-import { standardModel, standardProvider } from '../../support/standard-config.ts'
-import { until } from '../../support/until.ts'
-import type { JournalEntry } from '../../support/upstream-journal.ts'
-import { chargedTo, nano, settledRow } from '../../support/usage.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { type Event, eventsOf, respond, textOf } from '../../../support/responses.ts'
+import { answersAs, callItem, textItem, USAGE } from '../../../support/responses-upstream.ts'
+import { standardModel, standardProvider } from '../../../support/standard-config.ts'
+import { until } from '../../../support/until.ts'
+import type { JournalEntry } from '../../../support/upstream-journal.ts'
+import { chargedTo, nano, settledRow } from '../../../support/usage.ts'
 
 const { gateway, upstream } = await openFixture(url => ({
   providers: [standardProvider(url, { preset: 'openai' })],

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cli } from '../../support/cli.ts'
-import { openFixture } from '../../support/fixture.ts'
-import { freePort } from '../../support/free-port.ts'
-import { pairConfig } from '../../support/standard-config.ts'
-import { onTerminal, visible } from '../../support/terminal.ts'
+import { cli } from '../../../support/cli.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { freePort } from '../../../support/free-port.ts'
+import { pairConfig } from '../../../support/standard-config.ts'
+import { onTerminal, visible } from '../../../support/terminal.ts'
 
 const dead = `http://127.0.0.1:${await freePort()}/v1`
 const { gateway } = await openFixture(url => pairConfig(url, dead, 'second:8b'))
