@@ -88,7 +88,11 @@ function tintsOf(scheme: 'light' | 'dark'): Record<string, string> {
             [`--mantine-color-${tint}-light-color`, text],
             [`--mantine-color-${tint}-light`, `var(--mantine-color-${tint}-0)`],
           ]
-        : [[`--mantine-color-${tint}-light-color`, `var(--mantine-color-${tint}-2)`]],
+        : [
+            [`--mantine-color-${tint}-light-color`, `var(--mantine-color-${tint}-2)`],
+            // Mantine's own are as bright as a button.
+            [`--mantine-color-${tint}-light`, `color-mix(in srgb, var(--mantine-color-${tint}-7) 24%, var(--panel))`],
+          ],
     ),
   )
 }

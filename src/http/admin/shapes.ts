@@ -45,7 +45,7 @@ export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   [PORTAL_GROUP_PATTERN]: `one of ${PORTAL_GROUPS.join(', ')}, or a tag such as tag:team`,
 }
 export const ScopeName = Type.Enum([...SCOPES])
-export const Status = Type.Enum([...KEY_STATUSES])
+const Status = Type.Enum([...KEY_STATUSES])
 export const StatusFilter = Type.Enum([...KEY_STATUS_FILTERS], {
   description: '`stopped`: active, and a limit or budget of the key is reached.',
 })

@@ -1,4 +1,5 @@
 // Operators' actions, written in the transaction that performs them, so that no change lacks its event and no event its change.
+import { formatCredits } from '../../domain/credits.ts'
 import { storable } from '../../domain/usage.ts'
 import type { Actor, Events, OperatorEvent } from '../contract/operator.ts'
 import { searchNewest } from './search.ts'
@@ -59,7 +60,7 @@ export async function appendEvent(
       storable(actor.address, NAME_MAX),
       action,
       storable(subject, NAME_MAX),
-      detail === undefined ? null : storable(JSON.stringify(detail, bigintAsText), DETAIL_MAX),
+      detail === undefined ? null : storable(JSON.stringify(detail, amountAsCredits), DETAIL_MAX),
     ],
   )
 }
@@ -77,6 +78,7 @@ function readEvent(row: Row): OperatorEvent {
   }
 }
 
-function bigintAsText(_name: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? value.toString() : value
+// Readers see limits and budgets as they were entered, not in nano-credits.
+function amountAsCredits(_name: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? formatCredits(value) : value
 }

@@ -43,6 +43,17 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await repositories.accounts.addCredits(otherNote, OPERATOR), 'mismatch')
   })
 
+  test(`${engine}: events have the amounts of limits and budgets in credits`, async () => {
+    await using repositories = await openRepositories(open)
+    const budgets = [{ amount: 500_000_000_000n, window: 'month', action: 'block', thresholds: [100] }] as const
+    await repositories.accounts.create({ id: 'acct_b', name: 'b', budgets, lowBalance: 2_500_000_000n }, OPERATOR)
+
+    const { data } = await repositories.events.list({ limit: 1, subject: 'acct_b' })
+
+    const { budgets: [budget] = [], lowBalance } = JSON.parse(data[0]?.detail ?? '{}')
+    assert.deepEqual([budget?.amount, lowBalance], ['500', '2.5'])
+  })
+
   test(`${engine}: the ledger is filtered by kind and time, and each entry has the balance after it`, async () => {
     await using repositories = await openWithAccount()
     const { accounts, sql } = repositories

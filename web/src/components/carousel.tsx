@@ -1,5 +1,6 @@
 // Slides side by side, one at a time: swiped, scrolled by keyboard or chosen with the buttons below, which tell the one in view.
 import { ActionIcon, Group, Text, UnstyledButton } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react'
 import { type ReactNode, useRef, useState } from 'react'
 import classes from './carousel.module.css'
@@ -11,6 +12,11 @@ export type CarouselProps = {
   readonly children: readonly ReactNode[]
 }
 
+// Where there is no room for slides side by side.
+export function useIsPhone(): boolean {
+  return useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false })
+}
+
 export function Carousel({ label, titles, children }: CarouselProps): ReactNode {
   const scroller = useRef<HTMLOListElement>(null)
   const [current, setCurrent] = useState(0)
@@ -18,6 +24,7 @@ export function Carousel({ label, titles, children }: CarouselProps): ReactNode 
   const step = (name: string, by: number, icon: ReactNode) => (
     <ActionIcon
       variant="transparent"
+      className={classes.step}
       color="gray"
       size="lg"
       aria-label={`${name} of ${label.toLowerCase()}`}

@@ -11,8 +11,8 @@ export function SpendOfLimit({ spent, limit, places }: Props): ReactNode {
   const whole = chartHeight(limit)
   const percent = whole === 0 ? 100 : Math.min(100, (100 * chartHeight(spent)) / whole)
   return (
-    <div style={{ display: 'inline-block', minWidth: 110 }}>
-      <Text size="sm" component="div" ta="right">
+    <div style={{ display: 'inline-block', minWidth: 110, verticalAlign: 'top' }}>
+      <Text inherit component="div">
         <Credits value={spent} /> of <Credits value={limit} />
       </Text>
       <Progress

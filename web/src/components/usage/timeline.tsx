@@ -50,7 +50,7 @@ function Bar({ first, whole }: { readonly first: number | null; readonly whole: 
   const words = `${duration(first ?? whole)} of ${duration(whole)} waiting for the first byte`
   return (
     <Box role="img" aria-label={words} title={words} display="flex" h={10} bdrs="sm" style={{ overflow: 'hidden' }}>
-      <Box w={`${waiting}%`} bg="gray.5" />
+      <Box w={`${waiting}%`} bg="light-dark(var(--mantine-color-gray-5), var(--mantine-color-dark-3))" />
       <Box style={{ flex: 1 }} bg="indigo.5" />
     </Box>
   )

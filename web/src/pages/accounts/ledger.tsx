@@ -136,7 +136,7 @@ function Note({ of: entry, accountId }: { readonly of: LedgerObject; readonly ac
     const [requests, errors] = [entry.requests ?? 0, entry.errors ?? 0]
     return (
       <>
-        <Anchor component={Link} href={href} size="sm">
+        <Anchor component={Link} href={href} inherit>
           {requests === 1 ? '1 request' : `${count(requests)} requests`}
         </Anchor>
         {errors > 0 && `, ${count(errors)} of them failed or refused`}

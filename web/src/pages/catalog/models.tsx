@@ -148,7 +148,7 @@ function Row({ of: model, healthByProvider, onOpen }: RowProps): ReactNode {
   return (
     <Table.Tr className="row-link" onClick={onOpen}>
       <Table.Td maw={340}>
-        <Group gap={6} wrap="nowrap">
+        <Group gap="2px 6px">
           <UnstyledButton
             fz="sm"
             fw={500}

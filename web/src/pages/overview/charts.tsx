@@ -1,9 +1,8 @@
 // The charts of the overview: in a grid, on phones in a carousel.
 import { SimpleGrid } from '@mantine/core'
-import { useMediaQuery } from '@mantine/hooks'
 import { type ReactNode, useMemo } from 'react'
 import type { Overview } from '../../api/overview.ts'
-import { Carousel } from '../../components/carousel.tsx'
+import { Carousel, useIsPhone } from '../../components/carousel.tsx'
 import { ChartPanel, type Figure } from '../../components/chart.tsx'
 import { pointLabel, type ValueAxisOptions } from '../../components/chart-axes.ts'
 import { Legend } from '../../components/legend.tsx'
@@ -28,7 +27,7 @@ export function Charts({ of, zone, usage, onZoom }: ChartsProps): ReactNode {
   const shownIn = unit()
   // biome-ignore lint/correctness/useExhaustiveDependencies: the heights are in the shown unit.
   const points = useMemo(() => seriesOf(of), [of, shownIn])
-  const isPhone = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false })
+  const isPhone = useIsPhone()
   const { step } = of
   const charts = chartsOf(of, usage)
   const shown = charts.map(({ title, total, summary, ...chart }) => (

@@ -134,13 +134,13 @@ const ERRORS: Readonly<Record<RefusalCode, Explain>> = {
   rate_limit_exceeded: (row, { quota, limit }) =>
     limit === 'unpaid'
       ? ['too many requests with this key were refused for insufficient credits.', addCredits(row)]
-      : [`the key’s limit of ${number(quota)}requests per minute was reached.`, editKey('Raise limit', row)],
+      : [`the key’s limit of ${requests(quota)} per minute was reached.`, editKey('Raise limit', row)],
   daily_limit_exceeded: (row, { quota }) => [
-    `the key’s limit of ${number(quota)}requests per day was reached. It resets at midnight UTC.`,
+    `the key’s limit of ${requests(quota)} per day was reached. It resets at midnight UTC.`,
     editKey('Raise limit', row),
   ],
   concurrency_exceeded: (row, { quota }) => [
-    `the key’s limit of ${number(quota)}concurrent requests was reached.`,
+    `the key’s limit of ${requests(quota, 'concurrent ')} was reached.`,
     editKey('Raise limit', row),
   ],
   unsupported_media_type: invalid,
@@ -243,8 +243,9 @@ function isAmount(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-function number(value: unknown): string {
-  return typeof value === 'number' ? `${count(value)} ` : ''
+// "1 concurrent request", "300 requests"; without the number if the row does not have it.
+function requests(value: unknown, kind = ''): string {
+  return `${typeof value === 'number' ? `${count(value)} ` : ''}${kind}${value === 1 ? 'request' : 'requests'}`
 }
 
 function stop(text: string): string {

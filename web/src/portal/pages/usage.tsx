@@ -10,7 +10,7 @@ import { KeySelect } from '../../components/key-name.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { type SetParams, useParams } from '../../components/search-params.ts'
-import { OUTCOMES } from '../../components/usage/outcomes.ts'
+import { OUTCOME_FILTERS } from '../../components/usage/outcomes.ts'
 import { useZone } from '../../components/zone.ts'
 import { count, share } from '../../format/numbers.ts'
 import { Loading } from '../../shell/resuming.tsx'
@@ -100,7 +100,7 @@ function Filters({ params, range, onChange }: FiltersProps): ReactNode {
         placeholder="Any outcome"
         w={{ base: '100%', xs: 190 }}
         clearable
-        data={Object.entries(OUTCOMES).map(([value, label]) => ({ value, label }))}
+        data={Object.entries(OUTCOME_FILTERS).map(([value, label]) => ({ value, label }))}
         value={params.get('outcome')}
         onChange={outcome => onChange({ outcome: outcome ?? '' })}
       />
