@@ -22,6 +22,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 // and two malloc arenas instead of one per thread, which saves 14 MB. See docs/performance.md.
 const FLAGS = ['--max-semi-space-size=12']
 const HEAPS = { MALLOC_ARENA_MAX: '2' }
+const SHELL_WATCH_MS = 500
 // `npx turnpike` alone starts the gateway: the first thing to do with a package. Elsewhere a bare command prints the help.
 if (process.argv.length === 2 && process.env.npm_command === 'exec') process.argv.push('serve')
 const isGateway = process.argv[2] === 'serve'
@@ -63,6 +64,7 @@ function commandOf(node) {
 
 async function run() {
   endWithStarter()
+  if (isGateway) endWithShell(() => process.kill(process.pid, 'SIGTERM'))
   // A checkout whose build is stale runs its sources.
   const entry = isCurrent(ROOT, CODE) ? CODE.entry : 'src/cli/main.ts'
   // Only in the installed package, never in a shared temporary directory: cached code is code, and others could plant it.
@@ -98,6 +100,7 @@ function runUnder(node) {
   for (const signal of ['SIGINT', 'SIGQUIT']) process.on(signal, () => atTerminal || child.kill(signal))
   // Only the first process at a terminal is notified when it closes: we forward that to the child.
   for (const signal of ['SIGHUP', 'SIGTERM', 'SIGUSR2']) process.on(signal, () => child.kill(signal))
+  if (isGateway) endWithShell(() => child.kill('SIGTERM'))
   child.on('error', error => {
     console.error(`${node} could not be started: ${error.message}`)
     process.exit(2)
@@ -116,4 +119,17 @@ function endWithStarter() {
   if (process.channel === undefined) return
   process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   process.channel.unref()
+}
+
+// npm runs its commands in a shell, which a signal to npm ends and which does not pass it on: without its shell the gateway drains
+// and ends too. A gateway that the shell has left in the background has lost it already.
+function endWithShell(end) {
+  const shell = process.ppid
+  if (process.env.npm_command === undefined || process.channel !== undefined || shell <= 1) return
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return
+    clearInterval(watch)
+    end()
+  }, SHELL_WATCH_MS)
+  watch.unref()
 }

@@ -1,6 +1,7 @@
 // `turnpike usage …`: lists, shows, sums and exports usage records.
 import { callCommand, clientCommand, pathOf } from '../call-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'
+import type { Json } from '../http-client.ts'
 import { PAGE_OPTIONS, showList } from '../show.ts'
 import { exportUsage } from '../usage/export.ts'
 import { USAGE_OPTIONS, usageQuery } from '../usage/filters.ts'
@@ -8,15 +9,27 @@ import { summariseUsage } from '../usage/summary.ts'
 
 const LIST = {
   columns: [
-    ...['created_at', 'request_id', 'key_id', 'model_served', 'provider', 'outcome', 'http_status'],
+    ...['created_at', 'request_id', 'key_id', 'model', 'provider', 'outcome', 'http_status'],
     ...['prompt_tokens', 'completion_tokens', 'cost'],
   ],
   extra: [
-    ...['account_id', 'model_requested', 'endpoint', 'state', 'stream', 'error_code', 'error_message', 'upstream_cost'],
+    ...[
+      'account_id',
+      'model_requested',
+      'model_served',
+      'endpoint',
+      'state',
+      'stream',
+      'error_code',
+      'error_message',
+      'upstream_cost',
+    ],
     ...['cached_tokens', 'reasoning_tokens', 'tags', 'first_byte_at', 'finished_at', 'client_ip'],
   ],
-  first: ['request_id', 'created_at', 'http_status', 'cost', 'model_served', 'outcome', 'provider', 'prompt_tokens'],
+  first: ['request_id', 'created_at', 'http_status', 'cost', 'model', 'outcome', 'provider', 'prompt_tokens'],
   id: 'request_id',
+  // Of a request that no model served, the one that it names.
+  derive: ({ model_served: served, model_requested: requested }: Json) => ({ model: served ?? requested }),
 }
 
 const SORT: Option = { value: 'ORDER', about: 'time (default) or cost', values: ['time', 'cost'] }

@@ -131,6 +131,18 @@ test('the search finds accounts by e-mail and keys by the last four, and usage i
   const byLast4 = await run('search', String(made.json.secret).slice(-4), '-o', 'csv')
   const external = await run('accounts', 'list', '--external-id', 'cus_7', '-q')
   const failed = await run('usage', 'list', '--key', 'nightly', '--error-code', 'model_not_found', '-q')
+  const models = await run(
+    'usage',
+    'list',
+    '--key',
+    'nightly',
+    '--error-code',
+    'model_not_found',
+    '--columns',
+    'model,model_served',
+    '-o',
+    'csv',
+  )
   const others = await run('usage', 'list', '--key', 'nightly', '--error-code', 'internal_error', '-q')
   const ledger = await run('accounts', 'ledger', 'Globex', '--kind', 'topup', '--json')
 
@@ -142,6 +154,7 @@ test('the search finds accounts by e-mail and keys by the last four, and usage i
   assert.match(byLast4.stdout, /^type,id,name,detail\r\nkey,key_\w+,nightly,/)
   assert.equal(external.stdout, `${account.json.id}\n`)
   assert.match(failed.stdout, /^[0-9a-f-]{36}\n$/)
+  assert.equal(models.stdout, 'model,model_served\r\nno/such,\r\n')
   assert.equal(others.stdout, '')
   assert.equal(ledger.code, 0, ledger.stderr)
 })
