@@ -16,6 +16,8 @@ const config = (vendor: string, other: string) => ({
     ...['one', 'left', 'killed', 'limited'].map(id =>
       embeddingModel({ id, targets: [{ provider: 'openai', model: id }] }),
     ),
+    embeddingModel({ id: 'split', targets: [{ provider: 'bedrock', model: 'amazon.titan-embed-text-v2:0' }] }),
+    embeddingModel({ id: 'large', targets: [{ provider: 'openai', model: 'large' }] }),
     embeddingModel({
       id: 'many',
       targets: [
@@ -30,6 +32,8 @@ const { gateway, vendor, other, embed } = await openEmbeddingFixture(
   config,
   withBounds({ nodeLeaseMs: 3000, sweepEveryMs: 300 }),
 )
+// Two calls, by the limit of tokens.
+const LARGE = Array.from({ length: 500 }, () => 'y'.repeat(1000))
 const input = Array.from({ length: 30 }, (_, at) => 'word '.repeat(at + 1))
 
 test('a failure in the middle of several calls ends all of them, and the next provider embeds everything', async () => {
@@ -53,6 +57,23 @@ test('a failure in the middle of several calls ends all of them, and the next pr
     ['bedrock', 'openai'],
   )
 })
+
+for (const model of ['split', 'large']) {
+  test(`${model}: a provider that fails in the middle of several calls, without another one, costs nothing`, async () => {
+    const called = model === 'split' ? vendor : other
+    called.calls.length = 0
+    called.delayMs = 20
+    called.statuses.push(200, 500)
+
+    const answer = await embed({ model, input: model === 'split' ? input : LARGE })
+
+    called.delayMs = 0
+    assert.deepEqual([answer.status, answer.headers['x-svc-cost']], [502, '0'], answer.text)
+    assert.ok(called.calls.length >= 2)
+    const row = await settledRow(gateway, answer.headers['x-request-id'])
+    assert.deepEqual([row.outcome, row.cost, row.attempts.length], ['upstream_failed', '0', 1])
+  })
+}
 
 test('a limited provider is a 503 with the time to wait, and costs nothing', async () => {
   other.statuses.push(429)
