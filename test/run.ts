@@ -45,7 +45,6 @@ const LONG = [
   'browser/every-page',
   'clients/snippets',
   'e2e/nodes/one-store/workers',
-  'browser/readme-screenshot',
   'browser/operator-day',
   'e2e/cli/one-store/terminal',
   'e2e/cli/one-store/migrate',
@@ -219,7 +218,7 @@ function summarize(results: readonly Result[]): void {
   const files = `${results.length} ${results.length === 1 ? 'file' : 'files'}`
   const cpu = sum(({ cpuSeconds }) => cpuSeconds).toFixed(0)
   process.stdout.write(
-    `\n${files}, ${sum(({ tests }) => tests)} tests, ${secondsSince(started)} s, ${cpu} s of processor time\n`,
+    `\n${files}, ${sum(({ tests }) => tests)} tests, ${secondsSince(started)} s, ${cpu} s of processor time, without databases and most of the browsers\n`,
   )
 }
 

@@ -23,6 +23,7 @@ import { CALM, ROUGH } from '../support/upstream-plan.ts'
 const KILLS = Number(process.env.KILLS ?? 100)
 const GATEWAYS = 2
 const TENANTS = 1000
+const AUDIT_EVERY = 5
 // Also the dialects of complete answers, and the endpoints of recovered rows.
 type Killed = Pick<ConsistencyChecker, 'counts' | 'recovered'> & { readonly served: ReadonlySet<string> }
 const ROOT = join(import.meta.dirname, '../..')
@@ -55,7 +56,7 @@ async function dieAndRise(kills: number): Promise<Killed> {
   const many = Array.from({ length: TENANTS }, (_, tenant) => tenantSecret(tenant))
   const secrets = [...Array.from({ length: TENANTS / few.length }, () => few).flat(), ...many]
   await using ledger = sqliteLedger(gateway.dataDir)
-  const checker = openConsistencyChecker(ledger, upstream, () => gateway.lines)
+  const checker = openConsistencyChecker(ledger, upstream, () => gateway.lines, AUDIT_EVERY)
 
   for (let kill = 0; kill < kills; kill++) {
     const isRough = kill % 5 === 4

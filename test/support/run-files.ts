@@ -17,7 +17,8 @@ export type Result = {
   readonly job: Job
   readonly passed: boolean
   readonly seconds: number
-  // Of the file and of the processes that it started and waited for. Zero where the system does not tell.
+  // Of the file and of the processes that it started and waited for: not of shared servers, nor of a browser's renderers, which
+  // the browser starts. Zero where the system does not tell.
   readonly cpuSeconds: number
   readonly tests: number
   // What the file printed: every test with its outcome and time, and the errors.
