@@ -26,7 +26,9 @@ export type EmbeddingVendor = {
 // Exact as 32-bit floats.
 export function vectorOf(input: unknown, dimensions: number): number[] {
   const seed = typeof input === 'string' ? input.length : (input as number[]).reduce((sum, token) => sum + token, 0)
-  return Array.from({ length: dimensions }, (_, at) => (((seed + at) % 1024) - 512) / 1024)
+  const vector: number[] = []
+  for (let at = seed; at < seed + dimensions; at++) vector.push(((at % 1024) - 512) / 1024)
+  return vector
 }
 
 export function base64Of(vector: readonly number[]): string {
