@@ -122,14 +122,29 @@ function endWithStarter() {
 }
 
 // npm runs its commands in a shell, which a signal to npm ends and which does not pass it on: without its shell the gateway drains
-// and ends too. A gateway that the shell has left in the background has lost it already.
+// and ends too. A gateway that the shell has left in the background has lost it already. A signal to all of them arrives here as
+// well, and a second one would mean "hurry".
 function endWithShell(end) {
   const shell = process.ppid
-  if (process.env.npm_command === undefined || process.channel !== undefined || shell <= 1) return
+  // Of npm's shell alone: what other scripts start has this variable too.
+  if (!/\bturnpike\b/.test(process.env.npm_lifecycle_script ?? '') || process.channel !== undefined || shell <= 1)
+    return
+  const told = { isTold: false, hungUpAt: -Infinity }
+  let isTracking = false
+  let isAlone = false
   const watch = setInterval(() => {
+    // Not before others listen: a signal must end a process that does not handle it yet.
+    if (!isTracking && process.listenerCount('SIGTERM') > 0) {
+      isTracking = true
+      for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (told.isTold = true))
+      process.on('SIGHUP', () => (told.hungUpAt = performance.now()))
+    }
     if (process.ppid === shell) return
+    const wasAlone = isAlone
+    isAlone = true
+    if (!wasAlone) return
     clearInterval(watch)
-    end()
+    if (!told.isTold && performance.now() - told.hungUpAt > 4 * SHELL_WATCH_MS) end()
   }, SHELL_WATCH_MS)
   watch.unref()
 }
