@@ -15,9 +15,11 @@ export function installChromium(): boolean {
   return installPackages(SHELL) || installPackages('chromium')
 }
 
-// Once for a run of all tests: any other Chromium serves too, so that one file alone installs nothing.
+// Once for a run of all tests: any other Chromium serves too, so that one file alone installs nothing. A machine without any gets
+// one here, not from each file.
 export function preferShell(): void {
-  if (pathOf([SHELL]) === undefined) installPackages(SHELL)
+  if (pathOf([SHELL]) !== undefined || installPackages(SHELL)) return
+  if (chromiumPath() === undefined) installPackages('chromium')
 }
 
 function pathOf(names: readonly string[]): string | undefined {

@@ -97,6 +97,9 @@ export async function runProcess(
 
 // Only the necessary part of our own environment: a developer's OPENAI_API_KEY or DATABASE_URL must not leak in.
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'NODE_V8_COVERAGE', 'TURNPIKE_FAST_PATH']
+export function inheritedEnv(): Environment {
+  return Object.fromEntries(INHERITED.map(name => [name, process.env[name]]))
+}
 // As a gateway would choose them, so that its process need not re-execute itself.
 const CHOSEN_ENV = {
   MALLOC_ARENA_MAX: '2',
@@ -120,13 +123,12 @@ function launch(
 ): ChildProcess {
   const entry = join(installed, 'bin/turnpike.js')
   if (!existsSync(entry)) throw new Error(`no gateway to start: ${entry} is missing`)
-  const inherited = Object.fromEntries(INHERITED.map(name => [name, process.env[name]]))
   const command = [process.execPath, ...nodeArgs, entry, ...args]
   const limited = descriptorsMax === undefined ? [] : ['sh', '-c', `ulimit -n ${descriptorsMax}; exec "$@"`, 'sh']
   const [file, ...rest] = [...limited, ...command] as [string, ...string[]]
   return spawn(file, rest, {
     cwd,
-    env: { ...inherited, ...CHOSEN_ENV, ...env },
+    env: { ...inheritedEnv(), ...CHOSEN_ENV, ...env },
     stdio: [stdin, 'pipe', 'pipe'],
   })
 }

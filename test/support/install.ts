@@ -10,7 +10,7 @@ export function installPackages(...names: readonly string[]): boolean {
   if (!isRoot && !process.env.CI) return false
   const command = [...(isRoot ? [] : ['sudo', '-n']), 'apt-get', '-o', 'DPkg::Lock::Timeout=300', '-qq']
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  return [['update'], ['install', '-y', '--no-install-recommends', ...names]].every(step => {
+  return [['update'], ['install', '-y', '--no-remove', '--no-install-recommends', ...names]].every(step => {
     const [program = '', ...args] = [...command, ...step]
     return spawnSync(program, args, { stdio: 'ignore', timeout: STEP_MS_MAX, env }).status === 0
   })

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { BOUNDS } from '../../../../src/config/limits.ts'
 import { temporaryFolder } from '../../../support/folder.ts'
 import { freePort } from '../../../support/free-port.ts'
+import { inheritedEnv } from '../../../support/gateway-process.ts'
 import { httpCall } from '../../../support/http-call.ts'
 import { until } from '../../../support/until.ts'
 
@@ -20,7 +21,7 @@ for (const [name, isGroup] of [
     await using folder = await temporaryFolder()
     const port = await freePort()
     const env = { TURNPIKE_DATA_DIR: folder.path, TURNPIKE_PORT: String(port), TURNPIKE_DETECT_PROVIDERS: '0' }
-    const npm = spawn('npm', ['start'], { cwd: ROOT, env: { ...process.env, ...env }, detached: true })
+    const npm = spawn('npm', ['start'], { cwd: ROOT, env: { ...inheritedEnv(), ...env }, detached: true })
     const ended = once(npm, 'exit')
     let output = ''
     for (const pipe of [npm.stdout, npm.stderr]) pipe.on('data', text => (output += text))
