@@ -117,7 +117,7 @@ export function reportMethods(needs: ReportNeeds): ReportMethods {
 }
 
 // Ids are sorted many at a time, since each time all rows of the range are read; an export by pages would read them for each page.
-// A row whose cost changes meanwhile is not listed again, and one that is deleted is left out.
+// A row whose cost changes meanwhile is not listed twice; it is left out if its cost rises above the place, or if it is deleted.
 function pagesByCost(filter: RowSpan, needs: ReportNeeds): (page: Page) => Promise<List<OperatorUsageObject>> {
   const listed = new Set<string>()
   let waiting: readonly string[] = []

@@ -1,4 +1,5 @@
-// Whether there is a newer version: read from a URL at most once a day, in the background, and only while an operator looks.
+// Whether there is a newer version: read from a URL at most once a day, in the background, and only when an operator
+// reads the settings.
 import type { Clock } from '../lib/clock.ts'
 import { refreshed } from '../lib/refreshed.ts'
 

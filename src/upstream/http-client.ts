@@ -1,4 +1,4 @@
-// The HTTP client that adapters use to call a provider: a POST of one text to one origin. Two clients implement it: our own
+// The HTTP client that adapters use to call a provider: a POST of one text to one origin. (The check for updates sends a GET with undici's.) Two clients implement it: our own
 // (http1/) and undici (undici/). Both are bounded in time and size, never follow a redirect, accept no encoding, and report
 // every problem as a Failure.
 import type { Timeouts } from '../domain/catalog.ts'

@@ -150,8 +150,7 @@ export type LedgerEntry = {
   readonly requestId: string | null
   readonly note: string | null
   readonly createdAt: number
-  // Of a charge, which is the sum of a day: how many requests, and the day in milliseconds.
-  // Of a charge: all requests of the day, and those of them that failed or were refused.
+  // Of a charge, which is the sum of a day: all requests, those of them that failed or were refused, and the day in milliseconds.
   readonly charged: {
     readonly requests: number
     readonly errors: number
