@@ -4,6 +4,7 @@ import { useSyncExternalStore } from 'react'
 import type { OwnSession } from '../../../src/admin/sessions.ts'
 import { ApiError, call, onCsrfFailure, setCsrfToken } from './call.ts'
 import { onSessionRefused } from './queries.ts'
+import { store, stored } from './storage.ts'
 
 export type Session = OwnSession
 export type Role = Session['operator']['role']
@@ -15,8 +16,7 @@ export type SessionState =
 
 const STORAGE_KEY = 'turnpike-session'
 
-let state: SessionState =
-  localStorage.getItem(STORAGE_KEY) === null ? { is: 'none', because: 'first' } : { is: 'unknown' }
+let state: SessionState = stored(STORAGE_KEY) === null ? { is: 'none', because: 'first' } : { is: 'unknown' }
 const listeners = new Set<() => void>()
 
 export function useSessionState(): SessionState {
@@ -45,13 +45,13 @@ export async function resume(): Promise<void> {
 }
 
 function opened(session: Session): void {
-  localStorage.setItem(STORAGE_KEY, '1')
+  store(STORAGE_KEY, '1')
   setCsrfToken(session.csrf_token)
   change({ is: 'open', session })
 }
 
 function closed(because: 'ended' | 'signed_out'): void {
-  localStorage.removeItem(STORAGE_KEY)
+  store(STORAGE_KEY, null)
   setCsrfToken('')
   change({ is: 'none', because })
 }

@@ -1,5 +1,6 @@
 // The time zone in which the dashboard shows times: the browser's or UTC, as the operator chose. Remembered in local storage.
 import { useSyncExternalStore } from 'react'
+import { store, stored } from '../api/storage.ts'
 import { offsetName, UTC } from '../format/time.ts'
 
 const STORAGE_KEY = 'turnpike-time-zone'
@@ -7,7 +8,7 @@ const STORAGE_KEY = 'turnpike-time-zone'
 // Empty in browsers that hide it.
 export const LOCAL_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone || UTC
 
-let zone = localStorage.getItem(STORAGE_KEY) === UTC ? UTC : LOCAL_ZONE
+let zone = stored(STORAGE_KEY) === UTC ? UTC : LOCAL_ZONE
 const listeners = new Set<() => void>()
 
 export function useZone(): string {
@@ -16,8 +17,8 @@ export function useZone(): string {
 
 export function setZone(next: string): void {
   zone = next
-  localStorage.setItem(STORAGE_KEY, next === UTC ? UTC : 'local')
   for (const listener of listeners) listener()
+  store(STORAGE_KEY, next === UTC ? UTC : 'local')
 }
 
 // UTC−5 (America/New_York)

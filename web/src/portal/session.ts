@@ -4,6 +4,7 @@ import { createContext, useContext, useSyncExternalStore } from 'react'
 import type { PortalPermission } from '../../../src/domain/portal.ts'
 import { ApiError, call, onCsrfFailure, setCsrfToken } from '../api/call.ts'
 import { onSessionRefused } from '../api/queries.ts'
+import { store, stored } from '../api/storage.ts'
 
 export type PortalSession = {
   readonly account: { readonly id: string; readonly name: string }
@@ -46,7 +47,7 @@ export async function resume(): Promise<void> {
   try {
     const session = await call<PortalSession>('GET', '/session')
     setCsrfToken(session.csrf_token)
-    remember(session.return_url)
+    store(STORAGE_KEY, session.return_url, 'sessionStorage')
     change({ is: 'open', session })
   } catch (error) {
     if (!(error instanceof ApiError) || !refuse(error)) throw error
@@ -69,12 +70,7 @@ function refuse(error: ApiError): boolean {
 
 function close(because: Because, returnUrl: string | null): void {
   setCsrfToken('')
-  change({ is: 'closed', because, returnUrl: returnUrl ?? sessionStorage.getItem(STORAGE_KEY) })
-}
-
-function remember(returnUrl: string | null): void {
-  if (returnUrl === null) sessionStorage.removeItem(STORAGE_KEY)
-  else sessionStorage.setItem(STORAGE_KEY, returnUrl)
+  change({ is: 'closed', because, returnUrl: returnUrl ?? stored(STORAGE_KEY, 'sessionStorage') })
 }
 
 function change(next: SessionState): void {
