@@ -127,6 +127,11 @@ test('amounts are shown in US dollars, if the gateway has an exchange rate', { s
     await page.getByLabel('Amount in credits').fill('250')
     await page.getByText('= $2.50').waitFor()
     await page.keyboard.press('Escape')
+    await open(`/keys/${key.id}`)
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.getByLabel('Credit limit in credits (lifetime)').fill('1000')
+    await page.getByText('= $10.00').waitFor()
+    await page.keyboard.press('Escape')
   })
 
   await t.test('and switched back; customers see credits', async () => {

@@ -31,7 +31,7 @@ test('an account is managed on its page', { skip: !hasBrowser() }, async t => {
     await page.getByRole('button', { name: 'Create key' }).click()
     const key = page.getByRole('dialog', { name: 'Create key' })
     await key.getByLabel('Name').fill('production')
-    await key.getByLabel('Credit limit (lifetime)').fill('2')
+    await key.getByLabel('Credit limit in credits (lifetime)').fill('2')
     await key.getByRole('button', { name: 'Create key' }).click()
     const secret = await page.getByText(/^svc_live_\w{43}$/).innerText()
     await page.getByRole('button', { name: 'I have copied it' }).click()
@@ -106,6 +106,39 @@ test('an account is managed on its page', { skip: !hasBrowser() }, async t => {
     const [account] = body.data as unknown as { readonly balance: { readonly available: string } }[]
     assert.equal(account?.balance.available, '12.5')
   })
+
+  await t.test(
+    'credits that the server refused are changed and sent again; the dialog stays open meanwhile',
+    async () => {
+      await open('/accounts')
+      await page.getByRole('button', { name: 'Create account' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Create account' })
+      await dialog.getByLabel('Name').fill('Hooli')
+      await dialog.getByLabel('Starting credits').fill('13')
+      const answer = Promise.withResolvers<void>()
+      await page.route('**/credits', async route => {
+        await answer.promise
+        await route.fulfill({ status: 422, json: { error: { message: 'Too many credits.', code: 'invalid_request' } } })
+      })
+      const sent = page.waitForRequest('**/credits')
+      await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+      await sent
+      await page.keyboard.press('Escape')
+      assert.equal(await dialog.getByRole('button', { name: 'Open account' }).isDisabled(), true)
+      assert.equal(await dialog.getByRole('button', { name: 'Add credits again' }).count(), 0)
+      answer.resolve()
+
+      await dialog.getByText('The account was created, but its credits were refused').waitFor()
+      await dialog.getByText('Too many credits.').waitFor()
+      await page.unroute('**/credits')
+      complaints.splice(0)
+      await dialog.getByLabel('Starting credits').fill('7')
+      await dialog.getByRole('button', { name: 'Add credits again' }).click()
+
+      await page.getByRole('heading', { name: 'Hooli', level: 1 }).waitFor()
+      await page.getByRole('row', { name: /Top-up 7\.00 7\.00/ }).waitFor()
+    },
+  )
 
   await t.test('the charges of a day say how many of its requests failed', async () => {
     const { secret } = await gateway.createKey({ name: 'mixed', account_id: accountId })

@@ -189,7 +189,7 @@ test('an operator makes and copies a link, sets the limits of keys and ends a se
   await page.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('button', { name: 'Edit limits of keys' }).click()
   await page.getByLabel('Active keys of the account').fill('3')
-  await page.getByLabel('Credit limit of a key (lifetime)').fill('2.5')
+  await page.getByLabel('Credit limit of a key in credits (lifetime)').fill('2.5')
   assert.deepEqual(await barriers(page, 'light'), [])
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Limits saved.').waitFor()

@@ -38,7 +38,7 @@ test('a request explains itself', { skip: !hasBrowser() }, async t => {
     )
     await outcome.getByRole('link', { name: 'Raise limit' }).click()
     const dialog = page.getByRole('dialog', { name: 'Edit key' })
-    await dialog.getByLabel('Credit limit (lifetime)').fill('1')
+    await dialog.getByLabel('Credit limit in credits (lifetime)').fill('1')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog.waitFor({ state: 'hidden' })
 

@@ -9,6 +9,7 @@ import {
   axisAmount,
   columnAmount,
   columnPlaces,
+  enteredAmount,
   exactAmount,
   isLess,
   minus,
@@ -110,6 +111,25 @@ test('in US dollars an amount is divided by the rate, exactly, and has a sign', 
     [amountHeight('250'), axisAmount(2500), axisAmount(0.25), axisAmount(0)],
     [2.5, '$2.5K', '$0.25', '0'],
   )
+})
+
+test('amounts in dollars have no exponents and no endless decimals', t => {
+  t.after(() => showInDollars(undefined))
+  assert.deepEqual([enteredAmount('250'), exactAmount('0.1234567890123')], [undefined, '0.1234567890123'])
+
+  showInDollars('3')
+
+  assert.deepEqual(
+    [exactAmount('1'), exactAmount('-2'), exactAmount('3'), exactAmount('0.000000001')],
+    ['$0.333333333333', '−$0.666666666667', '$1.00', '$0.000000000333'],
+  )
+  assert.deepEqual([axisAmount(5e-7), axisAmount(0.0012345)], ['$0.0000005', '$0.0012'])
+  assert.deepEqual(
+    [enteredAmount(' 750 '), enteredAmount('0'), enteredAmount('x')],
+    ['= $250.00', undefined, undefined],
+  )
+  showInDollars('1000000')
+  assert.equal(exactAmount('0.000000001'), '$0.000000000000001')
 })
 
 test('dollars differ from credits divided by the rate by at most half of the fifteenth decimal', t => {

@@ -9,6 +9,8 @@ const PLACES_MIN = 2
 // In a column with whole credits, and in one with fractions only.
 const PLACES_MAX = 4
 const FRACTION_PLACES_MAX = 6
+// Of exact amounts in dollars.
+const DOLLAR_PLACES_MAX = 12
 
 // "4.129505622" → "4.13", "0.000483476" → "0.000483", "0.5" → "0.50".
 export function amount(text: string): string {
@@ -29,18 +31,24 @@ export function withAmountsShown(text: string): string {
   return text.replaceAll(/\b(\d{1,10}(?:\.\d{1,9})?) credits\b/g, (_, credits) => amountWithUnit(credits))
 }
 
-// All digits, with at least this many decimals.
+// "= $2.50", below a field in which credits are entered while amounts are shown in dollars.
+export function enteredAmount(text: string): string | undefined {
+  return unit() !== 'credits' && isTopUp(text.trim()) ? `= ${amount(text.trim())}` : undefined
+}
+
+// All digits, with at least this many decimals. Dollars by a rate that does not divide have no end, so they are rounded.
 export function exactAmount(text: string, places = 2): string {
-  const digits = groupDecimal(inUnit(text), places)
+  const digits = groupDecimal(unit() === 'credits' ? text : withoutTail(inUnit(text)), places)
   return digits.startsWith('−') ? `−${currencySign()}${digits.slice(1)}` : currencySign() + digits
 }
 
 // For axis labels, which have room for a few digits. The value is in the unit already.
 export function axisAmount(value: number): string {
   if (value === 0) return '0'
-  return currencySign() + (value < 1 ? String(Number(value.toPrecision(2))) : AXIS.format(value))
+  return currencySign() + (value < 1 ? SMALL : AXIS).format(value)
 }
 
+const SMALL = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 })
 const AXIS = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 
 export function amountHeight(text: string): number {
@@ -116,6 +124,14 @@ function rounded({ sign, whole, fraction }: Decimal, places: number): Decimal {
   const kept = BigInt(whole + fraction.slice(0, places).padEnd(places, '0'))
   const digits = String(kept + (Number(fraction[places] ?? 0) >= 5 ? 1n : 0n)).padStart(places + 1, '0')
   return { sign, whole: digits.slice(0, digits.length - places), fraction: digits.slice(digits.length - places) }
+}
+
+// An amount too small for these decimals keeps its significant digits.
+function withoutTail(text: string): string {
+  const decimal = readDecimal(text)
+  if (decimal === undefined || decimal.fraction.length <= DOLLAR_PLACES_MAX) return text
+  const { sign, whole, fraction } = rounded(decimal, Math.max(DOLLAR_PLACES_MAX, significantPlaces(decimal)))
+  return `${sign}${whole}.${fraction}`
 }
 
 function written({ sign, whole, fraction }: Decimal): string {

@@ -8,8 +8,7 @@ import { newIdempotencyKey } from '../../api/idempotency-key.ts'
 import { Credits } from '../../components/credits.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { notify } from '../../components/notify.tsx'
-import { amount, amountWithUnit, isTopUp, TOP_UP_RULE } from '../../format/amounts.ts'
-import { unit } from '../../format/currency.ts'
+import { amount, amountWithUnit, enteredAmount, isTopUp, TOP_UP_RULE } from '../../format/amounts.ts'
 import { isZero } from '../../format/decimals.ts'
 
 export type AddCreditsProps = {
@@ -70,7 +69,7 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
           )}
           <TextInput
             label="Amount in credits"
-            description={isGood && unit() !== 'credits' ? `= ${amount(trimmed)}` : undefined}
+            description={enteredAmount(trimmed)}
             placeholder="10.00"
             inputMode="decimal"
             required

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react'
 import { type AccountObject, useUpdateAccount } from '../../api/accounts.ts'
 import { ConflictAlert } from '../../components/conflict-alert.tsx'
 import { notify } from '../../components/notify.tsx'
+import { enteredAmount } from '../../format/amounts.ts'
 
 type Limits = NonNullable<AccountObject['portal_key_limits']>
 type NumberField = 'max_keys' | 'rpm_limit' | 'daily_limit' | 'max_concurrent' | 'expires_in_days'
@@ -77,7 +78,9 @@ export function PortalLimits({ of: latest, onClose }: Props): ReactNode {
               />
             ))}
             <TextInput
-              label="Credit limit of a key (lifetime)"
+              label="Credit limit of a key in credits (lifetime)"
+              description={enteredAmount(limits.credit_limit ?? '')}
+              inputWrapperOrder={['label', 'input', 'description', 'error']}
               inputMode="decimal"
               placeholder="no limit"
               value={limits.credit_limit ?? ''}

@@ -9,6 +9,7 @@ import { type BudgetField, BudgetFields, budgetFieldsOf, budgetInputsOf } from '
 import { KEY_VALIDATION } from '../../components/keys/key-validation.ts'
 import { tagTexts } from '../../components/tags.tsx'
 import { useZone, zoneName } from '../../components/zone.ts'
+import { enteredAmount } from '../../format/amounts.ts'
 import { count } from '../../format/numbers.ts'
 import { fromInput, toInput } from '../../format/time.ts'
 import { checkTags, ModelsAndTags, tagsFrom } from './models-and-tags.tsx'
@@ -99,7 +100,9 @@ export function KeyFieldset({ form, isNew }: { readonly form: KeyForm; readonly 
           {...form.getInputProps('daily_limit')}
         />
         <TextInput
-          label="Credit limit (lifetime)"
+          label="Credit limit in credits (lifetime)"
+          description={enteredAmount(form.values.credit_limit)}
+          inputWrapperOrder={['label', 'input', 'description', 'error']}
           inputMode="decimal"
           placeholder="no limit"
           {...form.getInputProps('credit_limit')}

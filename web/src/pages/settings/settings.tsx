@@ -3,6 +3,7 @@ import { Alert, Anchor, SegmentedControl, SimpleGrid, Text, useMantineColorSchem
 import { IconArrowUp } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { type SettingsObject, useSettings } from '../../api/settings.ts'
+import { Credits } from '../../components/credits.tsx'
 import { DescriptionList } from '../../components/description-list.tsx'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import { Page } from '../../components/page.tsx'
@@ -111,8 +112,12 @@ function portalOf({ name, url }: NonNullable<SettingsObject['portal']>): string 
 
 function rowsOf(fields: Readonly<Record<string, unknown>>): readonly (readonly [string, ReactNode])[] {
   return Object.entries(fields).map(
-    ([name, value]) => [LABELS[name] ?? name, isUnset(value) ? (UNSET[name] ?? 'none') : textOf(value)] as const,
+    ([name, value]) => [LABELS[name] ?? name, isUnset(value) ? (UNSET[name] ?? 'none') : shown(name, value)] as const,
   )
+}
+
+function shown(name: string, value: unknown): ReactNode {
+  return name === 'credit_limit' ? <Credits value={String(value)} hasUnit /> : textOf(value)
 }
 
 const LABELS: Readonly<Record<string, string>> = {
