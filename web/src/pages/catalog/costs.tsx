@@ -5,7 +5,7 @@ import { IconPlus, IconX } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { PRICE_TIERS_MAX } from '../../../../src/domain/catalog.ts'
 import type { ModelObject } from '../../api/models.ts'
-import { lossesOf } from './loss.tsx'
+import { lossesOf } from './losses.ts'
 import { currencyOf, type ModelFields } from './model-form.ts'
 
 type Props = {

@@ -2,9 +2,7 @@
 import { Badge, Tooltip } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ModelObject } from '../../api/models.ts'
-import { exactAmount } from '../../format/amounts.ts'
-import { unit } from '../../format/currency.ts'
-import { chartHeight, shiftDecimal } from '../../format/decimals.ts'
+import { lossesOf } from './losses.ts'
 
 export function LossBadge({ of: model }: { readonly of: ModelObject }): ReactNode {
   const losses = lossesOf(model)
@@ -15,19 +13,5 @@ export function LossBadge({ of: model }: { readonly of: ModelObject }): ReactNod
         sold at a loss
       </Badge>
     </Tooltip>
-  )
-}
-
-const RATES = ['prompt', 'completion'] as const
-
-// Amounts are only compared, so floats are exact enough.
-export function lossesOf({ pricing, targets }: Pick<ModelObject, 'pricing' | 'targets'>): readonly string[] {
-  return targets.flatMap(({ provider, model, cost }) =>
-    RATES.flatMap(rate => {
-      const [paid, charged] = [pricing[rate], cost?.[rate]]
-      if (charged === undefined || chartHeight(charged) <= chartHeight(paid)) return []
-      const [costs, pays] = [charged, paid].map(price => exactAmount(shiftDecimal(price, 6) ?? price, 0))
-      return [`${provider} ${model}: ${rate} costs ${costs}, clients pay ${pays} ${unit()} per million.`]
-    }),
   )
 }
