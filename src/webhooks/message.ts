@@ -17,7 +17,8 @@ function harmless(text: string): string {
   return escapeUnseen(text).replace(MENTION, '@\u200b')
 }
 
-const MENTION = /(?<![\p{L}\p{N}_.-])@(?=\p{L})/gu
+// After a letter or a digit only those that address the whole room: the rest are email addresses.
+const MENTION = /(?<![\p{L}\p{N}])@(?=\p{L})|@(?=(?:everyone|here|channel|all)(?![\p{L}\p{N}]))/giu
 
 // An event of a newer version has no sentence here.
 function sentenceOf(type: string, data: never): string {

@@ -37,6 +37,12 @@ test('names that customers choose neither turn a sentence round nor call everybo
 
   assert.equal(named('a\u202eb\u2066\u200b'), sample.replace('prod', 'a\\u202eb\\u2066\\u200b'))
   assert.equal(named('@channel <!here> @all'), sample.replace('prod', '@\u200bchannel &lt;!here&gt; @\u200ball'))
+  for (const word of ['channel', 'all', 'here', 'everyone'])
+    for (const before of ['a.', '-', '_', 'a', '7', 'é', '@', 'x@y.'])
+      assert.equal(named(`${before}@${word}`), sample.replace('prod', `${before}@\u200b${word}`))
+  assert.equal(named('a@ALL_ a@Here.'), sample.replace('prod', 'a@\u200bALL_ a@\u200bHere.'))
+  assert.equal(named('_@dana'), sample.replace('prod', '_@\u200bdana'))
+  assert.equal(named('dana@allied.example'), sample.replace('prod', 'dana@allied.example'))
   assert.equal(named('dana@example.com'), sample.replace('prod', 'dana@example.com'))
   assert.equal(named('שלום'), sample.replace('prod', '\u2068שלום\u2069'))
   for (const name of ['👩\u200d💻🏳️\u200d🌈', 'é'.repeat(200), '"; DROP', '💻'.repeat(100)])
