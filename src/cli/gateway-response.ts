@@ -18,10 +18,13 @@ export async function readAnswer(response: Response, url: string, refused: strin
     throw new Failed(`${url} does not look like Turnpike (status ${response.status}, not JSON)`, true)
   if (response.ok && isOwn(answer)) return answer
   if (response.ok) throw new Failed(`${url} does not look like Turnpike (an unknown answer); check the URL`, true)
-  const error = answer.error as { message?: unknown; param?: unknown } | undefined
-  const text = typeof error?.message === 'string' ? error.message : `status ${response.status}`
+  const error = answer.error as { code?: unknown; message?: unknown; param?: unknown } | null | undefined
+  // Every error of a gateway has one.
+  if (typeof error?.code !== 'string')
+    throw new Failed(`${url} does not look like Turnpike (status ${response.status})`, true)
+  const text = typeof error.message === 'string' ? error.message : `status ${response.status}`
   if (response.status === 401) throw new Failed(refused, false, 401)
-  const isNamed = typeof error?.param !== 'string' || text.startsWith(error.param)
+  const isNamed = typeof error.param !== 'string' || text.startsWith(error.param)
   const message = isNamed ? text : `${error.param}: ${text}`
   if (response.status === 400) throw new BadUsage(message)
   throw new Failed(message, response.status >= 500, response.status)

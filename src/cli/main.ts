@@ -77,7 +77,7 @@ function unreadable(error: unknown): never {
   if (!(error instanceof TypeError || error instanceof RangeError)) throw error
   debuglog('turnpike')('%s', error.stack)
   throw new Failed(
-    'the gateway answered in an unknown shape; check its URL and version with "turnpike doctor" (details: NODE_DEBUG=turnpike)',
+    'the gateway sent an unexpected response; check its URL and version with "turnpike doctor" (details: NODE_DEBUG=turnpike)',
   )
 }
 

@@ -33,7 +33,7 @@ test('a lost response to the key of a new account does not lead to a second key'
 test('a refused key of a new account can be created with the printed command', async () => {
   const refused = await run(['accounts', 'create', 'acme', '--key', 'my key'], {
     'POST /admin/v1/accounts': json(201, ACCOUNT),
-    'POST /admin/v1/keys': json(409, { error: { message: 'too many keys' } }),
+    'POST /admin/v1/keys': json(409, { error: { code: 'conflict', message: 'too many keys' } }),
   })
 
   assert.equal(refused.code, 1)
@@ -42,12 +42,15 @@ test('a refused key of a new account can be created with the printed command', a
 
 test('doctor blames the token only for what the token causes', async () => {
   const healthy = { '/health': json(200, { status: 'ok' }), '/ready': json(200, { status: 'ready' }) }
-  const broken = json(500, { error: { message: 'unexpected error' } })
+  const broken = json(500, { error: { code: 'internal_error', message: 'unexpected error' } })
   const operator = json(200, { object: 'operator', name: 'dana', role: 'admin' })
 
   const store = await doctor({ ...healthy, '/admin/v1/operator': operator, '/admin/v1/settings': broken })
   const all = await doctor({ ...healthy, '/admin/v1/operator': broken })
-  const token = await doctor({ ...healthy, '/admin/v1/operator': json(401, { error: { message: 'no' } }) })
+  const token = await doctor({
+    ...healthy,
+    '/admin/v1/operator': json(401, { error: { code: 'invalid_api_key', message: 'no' } }),
+  })
 
   assert.deepEqual([store('token')?.state, store('store')?.state, store('providers')?.state], ['ok', 'fail', 'fail'])
   assert.match(store('store')?.detail ?? '', /^cannot be checked: unexpected error$/)
@@ -101,7 +104,7 @@ async function doctor(answers: Answers): Promise<(check: string) => Finding | un
 // The command at a server with these answers, by path or by method and path. All others are 404.
 async function run(args: readonly string[], answers: Answers, stdin?: string) {
   await using folder = await temporaryFolder()
-  const missing = json(404, { error: { message: 'not found' } })
+  const missing = json(404, { error: { code: 'not_found', message: 'not found' } })
   const server = createServer((request, response) => {
     const path = request.url?.split('?')[0] ?? ''
     const answer = answers[path] ?? answers[`${request.method} ${path}`] ?? missing

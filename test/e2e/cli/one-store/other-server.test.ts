@@ -74,6 +74,10 @@ const SHAPES: readonly (readonly [string, string, typeof head])[] = [
   ['objects without fields', LIST({}), {}],
   ['too many members', `{"object":"list","data":[${'{},'.repeat(1_000_001)}{}]}`, {}],
   ['too many levels', `{"object":"list","data":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, {}],
+  ['a text as error', '{"error":"bad request"}', { status: 400 }],
+  ['an error without a code', '{"message":"Unauthorized"}', { status: 401 }],
+  ['another 404', '{"error":"Not found"}', { status: 404 }],
+  ['no error in its place', '{"error":null}', { status: 500 }],
   ['an error in another shape', '{"error":{"message":{"a":1},"param":5}}', { status: 403 }],
   ['an empty success', '', { status: 204 }],
 ]
@@ -92,7 +96,10 @@ for (const [name, text, headers] of SHAPES) {
       assert.equal(code, 1, stdout + stderr)
       assert.doesNotMatch(stdout + stderr, /\n +at |TypeError|RangeError|\[object/)
     }
-    for (const { stdout, stderr } of results.slice(0, -1)) assert.match(stdout + stderr, /^turnpike: [^\n]{1,200}\n$/)
+    for (const { stdout, stderr } of results.slice(0, -1)) {
+      assert.match(stdout + stderr, /^turnpike: [^\n]{1,200}\n$/)
+      if ((headers.status ?? 0) >= 400) assert.match(stderr, /does not look like Turnpike \(status \d+\)/)
+    }
   })
 }
 
