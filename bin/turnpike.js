@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { dirname, join } from 'node:path'
+import { isatty } from 'node:tty'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { CODE, isCurrent } from './freshness.js'
 
@@ -122,29 +123,32 @@ function endWithStarter() {
 }
 
 // npm runs its commands in a shell, which a signal to npm ends and which does not pass it on: without its shell the gateway drains
-// and ends too. A gateway that the shell has left in the background has lost it already. A signal to all of them arrives here as
-// well, and a second one would mean "hurry".
+// and ends too. A signal to all of them arrives here as well, and a second one would mean "hurry".
 function endWithShell(end) {
   const shell = process.ppid
+  const script = process.env.npm_lifecycle_script ?? ''
   // Of npm's shell alone: what other scripts start has this variable too.
-  if (!/\bturnpike\b/.test(process.env.npm_lifecycle_script ?? '') || process.channel !== undefined || shell <= 1)
-    return
-  const told = { isTold: false, hungUpAt: -Infinity }
+  if (!/\bturnpike\b/.test(script) || process.channel !== undefined || shell <= 1) return
+  // A script with "&" may leave the gateway in the background, where it is to outlive its shell.
+  if (/(?<![&<>])&(?![&>])/.test(script)) return
+  const terminals = [0, 1, 2].filter(fd => isatty(fd))
+  let isSignalled = false
   let isTracking = false
   let isAlone = false
   const watch = setInterval(() => {
     // Not before others listen: a signal must end a process that does not handle it yet.
     if (!isTracking && process.listenerCount('SIGTERM') > 0) {
       isTracking = true
-      for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (told.isTold = true))
-      process.on('SIGHUP', () => (told.hungUpAt = performance.now()))
+      for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (isSignalled = true))
+      // A reload, unless the terminal has closed: a closed one is no longer a TTY.
+      process.on('SIGHUP', () => (isSignalled ||= !terminals.every(fd => isatty(fd))))
     }
     if (process.ppid === shell) return
     const wasAlone = isAlone
     isAlone = true
     if (!wasAlone) return
     clearInterval(watch)
-    if (!told.isTold && performance.now() - told.hungUpAt > 4 * SHELL_WATCH_MS) end()
+    if (!isSignalled) end()
   }, SHELL_WATCH_MS)
   watch.unref()
 }
