@@ -118,6 +118,7 @@ test('on a phone the charts are in a carousel', { skip: !hasBrowser() }, async t
   const chart = (name: string) => charts.getByRole('region', { name })
   const shows = async (name: string, position: string) => {
     await charts.getByRole('status').getByText(position).waitFor()
+    assert.equal(await charts.getByRole('status').textContent(), `${name}, ${position}`)
     await until(`${name} is in view`, async () => isWithin(await chart(name).boundingBox(), 390))
   }
 
@@ -128,7 +129,7 @@ test('on a phone the charts are in a carousel', { skip: !hasBrowser() }, async t
   })
 
   await t.test('moved by buttons, the keyboard and scrolling', async () => {
-    const next = charts.getByRole('button', { name: 'Next of charts' })
+    const next = charts.getByRole('button', { name: 'Next chart' })
     await next.click()
     await shows('Revenue', '2 of 6')
     await charts.getByRole('button', { name: 'Show Tokens' }).click()
@@ -140,6 +141,26 @@ test('on a phone the charts are in a carousel', { skip: !hasBrowser() }, async t
     await shows('Latency', '5 of 6')
     await page.evaluate('document.querySelector("ol[tabindex]").scrollTo({ left: 0 })')
     await shows('Requests', '1 of 6')
+  })
+
+  await t.test('each press is a step, even while the one before still scrolls', async () => {
+    await page.emulateMedia({ reducedMotion: 'no-preference' })
+    const next = charts.getByRole('button', { name: 'Next chart' })
+    for (let press = 0; press < 3; press += 1) await next.click()
+    await shows('Error rate', '4 of 6')
+
+    // Scrolled by hand, the next step is from there.
+    await page.evaluate(`new Promise(ended => {
+      const slides = document.querySelector('ol[tabindex]')
+      slides.addEventListener('scrollend', ended, { once: true })
+      slides.scrollTo({ left: 0 })
+    }).then(() => undefined)`)
+    await shows('Requests', '1 of 6')
+    await next.click()
+    await shows('Revenue', '2 of 6')
+    await charts.getByRole('button', { name: 'Previous chart' }).click()
+    await shows('Requests', '1 of 6')
+    await page.emulateMedia({ reducedMotion: 'reduce' })
   })
 
   await t.test('a tap zooms in, and the page does not scroll sideways', async () => {

@@ -16,7 +16,7 @@ import {
   plus,
   withAmountsShown,
 } from '../../web/src/format/amounts.ts'
-import { inUnit, showInDollars, unit } from '../../web/src/format/currency.ts'
+import { inUnit, showInDollars, shownRate, unit } from '../../web/src/format/currency.ts'
 
 test('an amount has two decimals above one credit and three significant digits below', () => {
   const shown = {
@@ -147,6 +147,19 @@ test('dollars differ from credits divided by the rate by at most half of the fif
         assert.ok((difference < 0n ? -difference : difference) * 2n <= micro)
       },
     ),
+  )
+})
+
+test('what is kept in the shown unit is told when only the rate changes', t => {
+  t.after(() => showInDollars(undefined))
+  const rates = ['100', '100', '50', undefined].map(rate => {
+    showInDollars(rate)
+    return shownRate()
+  })
+
+  assert.deepEqual(
+    rates.map((rate, i) => rate === rates[i - 1]),
+    [false, true, false, false],
   )
 })
 

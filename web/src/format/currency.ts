@@ -9,6 +9,11 @@ export function showInDollars(creditsPerUsd: string | undefined): void {
   rate = creditsPerUsd === undefined ? undefined : toUnits(creditsPerUsd, RATE_PLACES) || undefined
 }
 
+// For what is computed in the shown unit and kept: it changes with the unit and with the rate.
+export function shownRate(): bigint | undefined {
+  return rate
+}
+
 export function unit(): 'credits' | 'US dollars' {
   return rate === undefined ? 'credits' : 'US dollars'
 }

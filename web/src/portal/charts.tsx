@@ -71,7 +71,7 @@ export function Charts({ groups, from, to, grain, hasTokens = false }: ChartsPro
   ]
   if (isPhone)
     return (
-      <Carousel label="Charts" titles={charts.map(({ key }) => key ?? '')}>
+      <Carousel label="Charts" noun="chart" titles={charts.map(({ key }) => key ?? '')}>
         {charts}
       </Carousel>
     )

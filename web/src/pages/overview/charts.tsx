@@ -9,7 +9,7 @@ import { Legend } from '../../components/legend.tsx'
 import { TimeChart, type TimeChartProps } from '../../components/time-chart.tsx'
 import { REQUESTS, TOKENS } from '../../components/usage/figures.ts'
 import { amountWithUnit, axisAmount } from '../../format/amounts.ts'
-import { unit, unitLabel } from '../../format/currency.ts'
+import { shownRate, unitLabel } from '../../format/currency.ts'
 import { axisDuration, axisPercent, count, duration, share, shortCount } from '../../format/numbers.ts'
 import { CauseLinks } from './cause-links.tsx'
 import { CAUSES, LATENCY, RATE, SPEND } from './figures.ts'
@@ -24,9 +24,9 @@ export type ChartsProps = {
 }
 
 export function Charts({ of, zone, usage, onZoom }: ChartsProps): ReactNode {
-  const shownIn = unit()
+  const rate = shownRate()
   // biome-ignore lint/correctness/useExhaustiveDependencies: the heights are in the shown unit.
-  const points = useMemo(() => seriesOf(of), [of, shownIn])
+  const points = useMemo(() => seriesOf(of), [of, rate])
   const isPhone = useIsPhone()
   const { step } = of
   const charts = chartsOf(of, usage)
@@ -45,7 +45,7 @@ export function Charts({ of, zone, usage, onZoom }: ChartsProps): ReactNode {
   ))
   if (isPhone)
     return (
-      <Carousel label="Charts" titles={charts.map(({ title }) => title)}>
+      <Carousel label="Charts" noun="chart" titles={charts.map(({ title }) => title)}>
         {shown}
       </Carousel>
     )

@@ -8,7 +8,7 @@ import { ErrorAlert } from '../../components/error-alert.tsx'
 import { TimeChart } from '../../components/time-chart.tsx'
 import { useZone } from '../../components/zone.ts'
 import { amount, amountHeight, axisAmount } from '../../format/amounts.ts'
-import { unit, unitLabel } from '../../format/currency.ts'
+import { shownRate, unitLabel } from '../../format/currency.ts'
 import { count } from '../../format/numbers.ts'
 import { UTC } from '../../format/time.ts'
 
@@ -33,9 +33,9 @@ export function SpendByDay({ filter }: { readonly filter: UsageFilter }): ReactN
   const today = Math.floor(Date.now() / DAY_MS)
   const from = new Date((today - DAYS + 1) * DAY_MS).toISOString()
   const { data, error } = useSummary('day', { ...filter, from })
-  const shownIn = unit()
+  const rate = shownRate()
   // biome-ignore lint/correctness/useExhaustiveDependencies: the heights are in the shown unit.
-  const points = useMemo(() => fill(data?.data ?? [], today), [data, today, shownIn])
+  const points = useMemo(() => fill(data?.data ?? [], today), [data, today, rate])
   if (error !== null && data === undefined) return <ErrorAlert error={error} />
   const requests = points.reduce((sum, point) => sum + Number(point.requests), 0)
   if (data !== undefined && requests === 0) {

@@ -17,7 +17,7 @@ import { Timestamp } from '../../components/timestamp.tsx'
 import { OUTCOMES } from '../../components/usage/outcomes.ts'
 import { durationMs } from '../../components/usage/request-duration.ts'
 import { columnPlaces } from '../../format/amounts.ts'
-import { unit } from '../../format/currency.ts'
+import { shownRate } from '../../format/currency.ts'
 import { withoutControls } from '../../format/isolated.ts'
 import { count, duration } from '../../format/numbers.ts'
 
@@ -63,9 +63,9 @@ export function UsageTable({ rows, of, sort, onSort }: Props): ReactNode {
   const top = useRef<HTMLDivElement>(null)
   const [scrollMargin, setScrollMargin] = useState(0)
   const hasTags = rows.some(({ tags }) => Object.keys(tags).length > 0)
-  const shownIn = unit()
+  const rate = shownRate()
   // biome-ignore lint/correctness/useExhaustiveDependencies: the decimals are those of the shown unit.
-  const places = useMemo(() => columnPlaces(rows.map(({ cost }) => cost)), [rows, shownIn])
+  const places = useMemo(() => columnPlaces(rows.map(({ cost }) => cost)), [rows, rate])
   useLayoutEffect(() => setScrollMargin((top.current?.getBoundingClientRect().top ?? 0) + scrollY), [])
   const virtual = useWindowVirtualizer({
     count: rows.length,
