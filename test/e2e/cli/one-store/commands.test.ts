@@ -125,7 +125,7 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = 
     2,
     /^turnpike: scopes\.0 must be one of chat\.completions, embeddings, models\.read\.\n$/,
   ],
-  ['keys list --status asleep', 2, /^turnpike: status must be one of active, revoked, expired\.\n$/],
+  ['keys list --status asleep', 2, /^turnpike: status must be one of active, revoked, expired, stopped\.\n$/],
   ['keys create x --allow-ip 10.0.0.0/99', 2, /ip_allowlist/],
   ['keys create x --account acct_nobody', 1, /there is no account with the ID or name "acct_nobody"/],
   ['keys rotate key_nobody', 1, /not|no /i],
