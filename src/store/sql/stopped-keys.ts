@@ -18,9 +18,10 @@ const LIMIT_REACHED = `EXISTS (SELECT 1 FROM key_balance b WHERE b.key_id = k.id
 const WINDOW = `item.value ->> 'window'`
 const BEGAN = `CASE ${WINDOW} ${BUDGET_PERIODS.map(period => `WHEN '${period}' THEN CAST(? AS BIGINT)`).join(' ')} END`
 
+// Most keys have none, whose list is not read.
 function budgetReached(items: string): string {
-  return `EXISTS (SELECT 1 FROM ${items} JOIN key_balance b ON b.key_id = k.id
+  return `(k.budgets <> '[]' AND EXISTS (SELECT 1 FROM ${items} JOIN key_balance b ON b.key_id = k.id
     LEFT JOIN budget_window w ON w.subject = k.id AND w.period = ${WINDOW} AND w.began = ${BEGAN}
     WHERE item.value ->> 'action' = 'block'
-      AND CAST(item.value ->> 'amount' AS BIGINT) <= CASE ${WINDOW} WHEN 'total' THEN b.spent ELSE COALESCE(w.spent, 0) END)`
+      AND CAST(item.value ->> 'amount' AS BIGINT) <= CASE ${WINDOW} WHEN 'total' THEN b.spent ELSE COALESCE(w.spent, 0) END))`
 }
