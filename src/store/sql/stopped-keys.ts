@@ -18,7 +18,7 @@ const LIMIT_REACHED = `EXISTS (SELECT 1 FROM key_balance b WHERE b.key_id = k.id
 const WINDOW = `item.value ->> 'window'`
 const BEGAN = `CASE ${WINDOW} ${BUDGET_PERIODS.map(period => `WHEN '${period}' THEN CAST(? AS BIGINT)`).join(' ')} END`
 
-// Most keys have none, whose list is not read.
+// Most keys have no budgets, and their list is not read.
 function budgetReached(items: string): string {
   return `(k.budgets <> '[]' AND EXISTS (SELECT 1 FROM ${items} JOIN key_balance b ON b.key_id = k.id
     LEFT JOIN budget_window w ON w.subject = k.id AND w.period = ${WINDOW} AND w.began = ${BEGAN}
