@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import type { FailpointAction } from '../lib/failpoint.ts'
 import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
 import { PROXY_RULE, proxyAddress } from '../lib/proxy-address.ts'
+import { webUrl } from '../lib/web-url.ts'
 import { LOG_LEVELS, type LogLevel } from '../telemetry/log.ts'
 import { BadConfig } from './bad-config.ts'
 
@@ -77,16 +78,12 @@ export function databaseUrl(env: Environment): string | undefined {
 // Where the latest version is read; undefined: nowhere.
 export function updateUrl(env: Environment): string | undefined {
   const value = read(env, 'TURNPIKE_UPDATE_URL')
-  if (value !== undefined && !isPlainUrl(value)) throw new BadConfig(`TURNPIKE_UPDATE_URL must be ${PLAIN_URL_RULE}`)
+  if (value !== undefined && webUrl(value) === undefined)
+    throw new BadConfig(`TURNPIKE_UPDATE_URL must be ${WEB_URL_RULE}`)
   return value
 }
 
-export const PLAIN_URL_RULE = 'an http:// or https:// URL without user and password'
-
-export function isPlainUrl(value: string): boolean {
-  const url = URL.parse(value)
-  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
-}
+export const WEB_URL_RULE = 'an http:// or https:// URL without user and password'
 
 const WORKERS_MAX = 64
 

@@ -6,8 +6,9 @@ import { parseCredits } from '../domain/credits.ts'
 import { AT_PAR, type Exchange, parseFactor } from '../domain/dollars.ts'
 import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
 import { type Fault, type Faults, invalidField, type Path } from '../lib/schema-fault.ts'
+import { webUrl } from '../lib/web-url.ts'
 import { BadConfig } from './bad-config.ts'
-import { isPlainUrl, PLAIN_URL_RULE } from './env.ts'
+import { WEB_URL_RULE } from './env.ts'
 import { type FileInput, FileSchema, WORDS } from './file-schema.ts'
 import { portalFaults } from './portal.ts'
 import type { YamlFile } from './yaml.ts'
@@ -72,8 +73,8 @@ function* fileFaults(file: FileInput, isSound: IsSound): Faults {
   yield* rangeFaults(['defaults', 'ip_allowlist'], defaults?.ip_allowlist)
   yield* rangeFaults(['trusted_proxies'], sound.trusted_proxies)
   yield* portalFaults(sound.portal)
-  if (sound.update_url !== undefined && !isPlainUrl(sound.update_url))
-    yield invalidField(['update_url'], `must be ${PLAIN_URL_RULE}`)
+  if (sound.update_url !== undefined && webUrl(sound.update_url) === undefined)
+    yield invalidField(['update_url'], `must be ${WEB_URL_RULE}`)
   for (const [index, origin] of (sound.cors_origins ?? []).entries())
     if (URL.parse(origin)?.origin !== origin)
       yield invalidField(['cors_origins', index], 'must be an origin alone, without a path or a slash at its end')

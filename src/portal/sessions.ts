@@ -16,6 +16,7 @@ import { Refusal } from '../domain/refusal.ts'
 import { isoTime } from '../domain/wire-time.ts'
 import { encodeBase62 } from '../lib/base62.ts'
 import { batcher } from '../lib/batcher.ts'
+import { webUrl } from '../lib/web-url.ts'
 import type { Actor, Page } from '../store/contract/operator.ts'
 import type { Portal, PortalBearer, PortalEntrance } from '../store/contract/portal.ts'
 
@@ -153,9 +154,8 @@ function portalSessionObject(session: PortalSession): PortalSessionObject {
 // It becomes a link on our pages: only web addresses, without a user name or password.
 function readReturnUrl(text: string | null): string | null {
   if (text === null) return null
-  const url = text.length > RETURN_URL_MAX || /[\p{Cc}\s]/u.test(text) ? null : URL.parse(text)
-  const isWeb = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
-  if (!isWeb || url.href.length > RETURN_URL_MAX)
+  const url = text.length > RETURN_URL_MAX || /[\p{Cc}\s]/u.test(text) ? undefined : webUrl(text)
+  if (url === undefined || url.href.length > RETURN_URL_MAX)
     throw wrong('return_url', `an http or https URL of at most ${RETURN_URL_MAX} characters`)
   return url.href
 }

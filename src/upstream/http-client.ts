@@ -1,5 +1,5 @@
-// The HTTP client that adapters use to call a provider: a POST of one text to one origin. (The check for updates sends a GET with undici's.) Two clients implement it: our own
-// (http1/) and undici (undici/). Both are bounded in time and size, never follow a redirect, accept no encoding, and report
+// The HTTP client that adapters use to call a provider: a POST of one text to one origin (the check for updates sends a GET). Two
+// clients implement it: our own (http1/) and undici (undici/). Both are bounded in time and size, never follow a redirect, accept no encoding, and report
 // every problem as a Failure.
 import type { Timeouts } from '../domain/catalog.ts'
 import type { Failure } from '../domain/failure.ts'

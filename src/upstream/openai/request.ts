@@ -90,7 +90,7 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
       const isSaid = (name: string) => passthrough.includes(name) || (name === 'thinking' && reasoned.has(chat))
       const names: string[] = []
       for (const name of chat.extras.keys()) if (!isSaid(name)) names.push(name)
-      names.push(...chat.leftOut)
+      for (const name of chat.leftOut) names.push(name)
       for (const name of leftOut) {
         if (Object.hasOwn(chat.forwarded, name) || Object.hasOwn(chat.identifiers, name)) names.push(name)
       }
