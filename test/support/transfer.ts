@@ -6,25 +6,29 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { STAYS, sourceShape } from '../../src/store/transfer/plan.ts'
 
-// Clones the one charged row this many times, and charges its account and key for them.
+// Adds this many clones of the charged rows, of each in turn, and charges their accounts and keys for them.
 export function multiplyRows(dataDir: string, times: number): void {
   const db = new DatabaseSync(join(dataDir, 'turnpike.db'), { timeout: 5000 })
   try {
     db.exec('PRAGMA synchronous = OFF; BEGIN IMMEDIATE')
-    const row = db.prepare('SELECT * FROM usage WHERE cost > 0 LIMIT 1').get() ?? {}
-    const insertRow = inserter(db, 'usage', row)
+    const rows = db.prepare('SELECT * FROM usage WHERE cost > 0').all()
+    const insertRow = inserter(db, 'usage', rows[0] ?? {})
     for (let i = 0; i < times; i++) {
+      const row = rows[i % rows.length] ?? {}
       // Older than the gateway's own rows, in the format of its ids.
       const id = `01900000-0000-7000-8000-${i.toString(16).padStart(12, '0')}`
       insertRow({ ...row, request_id: id, client_request_id: AWKWARD[i % AWKWARD.length] ?? null })
     }
-    const spent = BigInt(String(row.cost)) * BigInt(times)
     // Left in the journal, as by a gateway that was killed.
-    db.prepare(
+    const charge = db.prepare(
       `INSERT INTO balance_journal (account_id, key_id, available, held, spent, owed, key_spent, key_held, day, day_count)
        SELECT ?1, key_id, -?2, 0, ?2, 0, ?2, 0, day, day_count + ?3 FROM key_balance_now WHERE key_id = ?4`,
-    ).run(row.account_id ?? '', spent, times, row.key_id ?? '')
-    db.prepare('UPDATE api_key SET daily_limit = NULL WHERE id = ?').run(row.key_id ?? '')
+    )
+    for (const [i, row] of rows.entries()) {
+      const clones = Math.ceil((times - i) / rows.length)
+      charge.run(row.account_id ?? '', BigInt(String(row.cost)) * BigInt(clones), clones, row.key_id ?? '')
+    }
+    db.exec('UPDATE api_key SET daily_limit = NULL WHERE id IN (SELECT key_id FROM usage)')
     db.exec('COMMIT')
   } finally {
     db.close()

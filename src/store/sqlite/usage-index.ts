@@ -34,11 +34,19 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
   async function move(): Promise<void> {
     const { roundMax, movedAtOnce } = bounds
     const last = text(((await get(OLDEST, ['~', roundMax - 1])) ?? (await get(NEWEST)))?.request_id)
-    const slices = Math.ceil(Math.min(recent, roundMax) / movedAtOnce)
-    const ends = endsOf(await all(SAMPLE, [last]), slices)
+    const sample = await all(SAMPLE, [last])
     await turn()
+    if (!isOfFewKeys(sample)) await moveByKey(last, sample)
+    for (let deleted = movedAtOnce; deleted >= movedAtOnce && !isClosing; await turn()) {
+      deleted = await sql.transaction(tx => moveOldest(tx, last, { max: movedAtOnce, failpoint }))
+      failpoint?.('after_index_delete')
+    }
+  }
+
+  async function moveByKey(last: string, sample: readonly Row[]): Promise<void> {
+    const slices = Math.ceil(Math.min(recent, bounds.roundMax) / bounds.movedAtOnce)
     let [keyId, requestId] = ['', '']
-    for (const end of [...ends, { key_id: '~', request_id: '' }]) {
+    for (const end of [...endsOf(sample, slices), { key_id: '~', request_id: '' }]) {
       if (isClosing) return
       await run(MOVE_SLICE, [last, keyId, requestId, text(end.key_id), text(end.request_id)])
       keyId = text(end.key_id)
@@ -47,10 +55,6 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
       await turn()
     }
     failpoint?.('after_index_move')
-    for (let deleted = movedAtOnce; deleted >= movedAtOnce && !isClosing; await turn()) {
-      deleted = await sql.transaction(tx => deleteOldest(tx, last, { max: movedAtOnce, failpoint }))
-      failpoint?.('after_index_delete')
-    }
   }
 
   return {
@@ -79,6 +83,12 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
 // One of 256 entries, by the last digits of the ids, which are random: sorting all of them would hold up batches.
 const SAMPLE = `SELECT key_id, request_id FROM usage_recent WHERE request_id <= $1 AND request_id LIKE '%00'`
 
+// The rows of few keys share pages in the order of time too: they are moved as they are deleted, without a search for each slice.
+function isOfFewKeys(sample: readonly Row[]): boolean {
+  const keys = new Set(sample.map(row => row.key_id)).size
+  return keys > 0 && keys <= sample.length / 4
+}
+
 // Where slices of about the same size end, in the order of the index; the last one ends with the last entry.
 function endsOf(sample: readonly Row[], slices: number): readonly Row[] {
   const inOrder = sample.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
@@ -99,7 +109,7 @@ const MOVE_SLICE = `INSERT OR IGNORE INTO usage_by_key (key_id, request_id)
 // Rows are inserted in the order in which requests end: one with an older id may have come after its slice was moved.
 type DeleteStep = { readonly max: number; readonly failpoint: Failpoint | undefined }
 
-async function deleteOldest(tx: Tx, last: string, { max, failpoint }: DeleteStep): Promise<number> {
+async function moveOldest(tx: Tx, last: string, { max, failpoint }: DeleteStep): Promise<number> {
   const upTo = text((await tx.get(OLDEST, [last, max - 1]))?.request_id ?? last)
   await tx.run(MOVE_UP_TO, [upTo])
   failpoint?.('in_index_delete')
@@ -109,4 +119,4 @@ async function deleteOldest(tx: Tx, last: string, { max, failpoint }: DeleteStep
 const NEWEST = 'SELECT request_id FROM usage_recent ORDER BY request_id DESC LIMIT 1'
 const OLDEST = 'SELECT request_id FROM usage_recent WHERE request_id <= $1 ORDER BY request_id LIMIT 1 OFFSET $2'
 const MOVE_UP_TO = `INSERT OR IGNORE INTO usage_by_key (key_id, request_id)
-  SELECT key_id, request_id FROM usage_recent WHERE request_id <= $1`
+  SELECT key_id, request_id FROM usage_recent WHERE request_id <= $1 ORDER BY key_id, request_id`
