@@ -12,13 +12,14 @@ const messages = [{ role: 'user', content: 'Tell me more. '.repeat(200) }]
 const { secret } = await gateway.createKey({ credits: '1000', rpm_limit: 1_000_000, daily_limit: null })
 
 test('5,000 streams of every kind leak no memory, open row or upstream call', async () => {
-  await run(500)
+  // Until the young generation has its size and the code is compiled.
+  await run(1500)
   const before = await residentBytes(gateway)
 
   await run(5000)
 
   const grown = (await residentBytes(gateway)) - before
-  assert.ok(grown < 48 * MIB, `resident memory grew by ${Math.round(grown / MIB)} MiB`)
+  assert.ok(grown < 24 * MIB, `resident memory grew by ${Math.round(grown / MIB)} MiB`)
   await upstream.idle()
   const { text } = await gateway.get('/metrics')
   assert.match(text, /^turnpike_streams_in_flight 0$/m)
