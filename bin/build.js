@@ -112,6 +112,8 @@ async function buildCode() {
     external: installedSeparately(),
     // Every line is kept: a call that is made only to see whether it throws is no dead code.
     treeshake: false,
+    // As globals they are getters, which are called at each use.
+    transform: { inject: { Buffer: ['node:buffer', 'Buffer'], performance: ['node:perf_hooks', 'performance'] } },
     logLevel: 'warn',
   })
   // Written next to dist/ and then moved, so that no process starts from an incomplete build.

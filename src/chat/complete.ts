@@ -11,6 +11,7 @@ import type { Failure } from '../domain/failure.ts'
 import type { Answer, Client, Delivery, Pass } from '../domain/handoff.ts'
 import { accountMark, type Identifiers, identifiersOf, stickyWord } from '../domain/identifiers.ts'
 import type { Attempt } from '../domain/usage.ts'
+import type { SlotList } from '../lib/slot-list.ts'
 import { relay } from '../relay/relay.ts'
 import type { Sink } from '../relay/sink.ts'
 import { type Meter, meter } from '../relay/usage-meter.ts'
@@ -28,6 +29,8 @@ export type GatewayNeeds = ReserveNeeds &
     readonly readOnAfterFinishMs: number
     readonly outputCapMinTokens: number
     readonly promptCounts: PromptCounts
+    // Requests whose rows a sweep must not touch.
+    readonly live: SlotList<string>
     readonly hmacKey: Buffer
     readonly steps: Steps
   }
@@ -53,7 +56,7 @@ export type Completed = {
 export type Steps = {
   readonly reserve: typeof holdCredits
   readonly route: typeof route
-  readonly settle: typeof settleAndTell
+  readonly settle: typeof settle
 }
 
 export async function complete(
@@ -92,7 +95,7 @@ export async function complete(
     // The response is decided: no headers are sent by a timer while the booking waits for the store.
     sink.abandon()
 
-    const ending = await steps.settle(held, delivery, connection, needs)
+    const ending = await steps.settle(held, delivery, connection.booked, needs)
     sink.close(ending.receipt, ending.refusal)
     const { model, attempts } = answer
     const { firstByteAt, finishReason } = delivery
@@ -107,17 +110,6 @@ export async function complete(
     // Every exit path releases the hold, unless it was settled.
     if (!held.settled) await release(held, sink?.headersLeft() ? 200 : 500, needs)
   }
-}
-
-async function settleAndTell(
-  held: Held,
-  delivery: Delivery,
-  connection: Pick<Connection, 'booked'>,
-  needs: SettleNeeds,
-): Promise<Ending> {
-  const ending = await settle(held, delivery, needs)
-  connection.booked(ending.receipt.cost)
-  return ending
 }
 
 // A low balance leaves out the models that the hold does not cover.
@@ -207,8 +199,7 @@ async function holdCredits(
     return entry
   }
   const { requestId } = pass.call
-  const forget = () => void needs.live.delete(requestId)
-  needs.live.add(requestId)
+  const forget = needs.live.add(requestId)
   try {
     const reserved = await reserve(pass, { rule, entry, counted, whenChanged }, needs)
     const wasCapped = reserved.outputTokens < entry.outputTokens
@@ -232,4 +223,4 @@ async function holdCredits(
   }
 }
 
-export const STEPS: Steps = { reserve: holdCredits, route, settle: settleAndTell }
+export const STEPS: Steps = { reserve: holdCredits, route, settle }

@@ -114,7 +114,7 @@ export type UpstreamStream = {
   // Ends the upstream call immediately; a later `end` must be ignored.
   abort(): void
   // The memory of a large answer, to be released when the answer was sent or is abandoned.
-  reservation?(): { release(): void } | undefined
+  readonly reservation?: (() => { release(): void } | undefined) | undefined
   upstreamId(): string | null
 }
 

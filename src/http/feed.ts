@@ -57,14 +57,14 @@ export function requestFeed(socket: Socket): Feed {
   }
 
   function onRelease(): void {
-    if (bytes.length > 0) process.nextTick(feed)
+    if (bytes.size() > 0) process.nextTick(feed)
   }
 
   function feed(): void {
     // Node requests more while it is being fed.
     if (isFeeding) return
     isFeeding = true
-    while (bytes.length > 0 && !source.isHeld) {
+    while (bytes.size() > 0 && !source.isHeld) {
       const isBody = isInBody(input)
       // What a disconnected caller sent after the current request is not started.
       if (!isBody && hasEnded) bytes.clear()
@@ -76,7 +76,7 @@ export function requestFeed(socket: Socket): Feed {
     }
     isFeeding = false
     if (hasEnded) hearEnd()
-    source.read(bytes.length < READ_AHEAD_BYTES)
+    source.read(bytes.size() < READ_AHEAD_BYTES)
   }
 
   function goOnWithBody(): void {
@@ -89,7 +89,7 @@ export function requestFeed(socket: Socket): Feed {
   function hearEnd(): void {
     const res = unanswered[0]?.res
     if (res?.req.complete && !res.writableEnded) res.destroy()
-    else if (bytes.length === 0) {
+    else if (bytes.size() === 0) {
       stop()
       source.finish()
     }
@@ -102,7 +102,7 @@ export function requestFeed(socket: Socket): Feed {
     unanswered.push(exchange)
     res.on('close', () => {
       unanswered.splice(unanswered.indexOf(exchange), 1)
-      if (unanswered.length > 0 || bytes.length > 0) turn ??= setImmediate(proceed)
+      if (unanswered.length > 0 || bytes.size() > 0) turn ??= setImmediate(proceed)
     })
     if (exchange.hasBegun) begin()
   }
@@ -144,7 +144,7 @@ function isInBody({ last }: Input): boolean {
 }
 
 function isBetweenRequests(input: Input): boolean {
-  return input.bytes.length === 0 && !input.isHeadCut && !isInBody(input)
+  return input.bytes.size() === 0 && !input.isHeadCut && !isInBody(input)
 }
 
 // Up to the end of the head, so that no second request is parsed with it.
@@ -156,7 +156,7 @@ function headSlice(input: Input): number {
 
 function bodySlice(input: Input): number {
   const { bodyBytesLeft, bytes } = input
-  const slice = bodyBytesLeft > 0 ? Math.min(bodyBytesLeft, bytes.length) : SLICE_BYTES
+  const slice = bodyBytesLeft > 0 ? Math.min(bodyBytesLeft, bytes.size()) : SLICE_BYTES
   input.bodyBytesLeft -= Math.min(bodyBytesLeft, slice)
   return slice
 }

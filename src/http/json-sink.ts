@@ -53,7 +53,8 @@ export function jsonSink(setup: SinkSetup, writer: WholeWriter): Sink {
         ctx.res.destroy()
         return
       }
-      const headers = [...answerHeaders(setup, by), ...costHeader(receipt.cost, reply)]
+      const headers = answerHeaders(setup, by)
+      headers.push(...costHeader(receipt.cost, reply))
       if (typeof body === 'string') sendJson(ctx, 200, body, headers)
       else sendPieces(ctx, 200, body, headers)
     },

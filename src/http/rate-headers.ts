@@ -41,22 +41,25 @@ function tightest(caller: AuthenticatedKey, code: RefusalCode | undefined, limit
 }
 
 function figures(standing: Standing, policy: string): string[] {
+  const limit = String(standing.limit)
+  const remaining = String(standing.remaining)
+  const reset = String(standing.resetSeconds)
   return [
     'RateLimit-Limit',
-    String(standing.limit),
+    limit,
     'RateLimit-Remaining',
-    String(standing.remaining),
+    remaining,
     'RateLimit-Reset',
-    String(standing.resetSeconds),
+    reset,
     'RateLimit-Policy',
     policy,
     // The names and the form that OpenAI's clients read.
     'x-ratelimit-limit-requests',
-    String(standing.limit),
+    limit,
     'x-ratelimit-remaining-requests',
-    String(standing.remaining),
+    remaining,
     'x-ratelimit-reset-requests',
-    `${standing.resetSeconds}s`,
+    `${reset}s`,
   ]
 }
 

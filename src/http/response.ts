@@ -50,15 +50,10 @@ export function costHeader(cost: Nano, needs: ResponseNeeds): [string, string] {
   return [`${needs.headerPrefix}Cost`, formatCredits(cost)]
 }
 
-export function sendJson(ctx: RequestContext, status: number, body: string, headers: readonly string[]): void {
-  const length = Buffer.byteLength(body)
-  ctx.res.writeHead(status, [
-    ...headers,
-    'Content-Type',
-    'application/json; charset=utf-8',
-    'Content-Length',
-    String(length),
-  ])
+// Adds to the headers.
+export function sendJson(ctx: RequestContext, status: number, body: string, headers: string[]): void {
+  headers.push('Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(Buffer.byteLength(body)))
+  ctx.res.writeHead(status, headers)
   ctx.res.end(body)
 }
 

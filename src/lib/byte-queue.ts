@@ -2,7 +2,7 @@
 // are copied into a buffer that doubles, so bytes that arrive one by one cost no more memory or time than all at once.
 
 export type ByteQueue = {
-  readonly length: number
+  size(): number
   append(piece: Buffer): void
   // A view of the first bytes. Bytes that were taken or viewed are never overwritten.
   peek(bytes: number): Buffer
@@ -46,9 +46,7 @@ export function byteQueue(): ByteQueue {
   }
 
   return {
-    get length() {
-      return end - start
-    },
+    size: () => end - start,
     append,
     peek,
     take(bytes) {

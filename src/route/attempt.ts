@@ -156,13 +156,14 @@ function serve(running: Running): void {
   if (!decide(running)) return
   const { lease, request, needs, silence, stream } = running
   const { target, provider } = lease.candidate
+  const { pause, resume, reservation, upstreamId } = stream!
   if (silence !== undefined) silence.expected = false
   attemptAnswered(lease, request.chat.stream, needs.targets)
   running.resolve({
     provider: target.provider,
     cost: target.cost,
     ignored: needs.adapters.get(provider).ignored(request.chat, target.model),
-    stream: { ...stream!, abort: () => abort(running) },
+    stream: { pause, resume, reservation, upstreamId, abort: () => abort(running) },
     listen: listener => replayTo(running, listener),
   })
 }

@@ -24,6 +24,7 @@ import { listUsage, oneUsage, type UsagePage } from '../http/v1/usage.ts'
 import { failpoints } from '../lib/failpoint.ts'
 import { fairQueue } from '../lib/fair-queue.ts'
 import { type Pauses, pauses } from '../lib/pauses.ts'
+import { type SlotList, slotList } from '../lib/slot-list.ts'
 import { wordsOf } from '../lib/text.ts'
 import type { Hint } from '../store/contract/buckets.ts'
 import type { OpenOtel } from '../telemetry/otel/otel.ts'
@@ -54,7 +55,7 @@ export type V1 = {
   health(): TargetsView
   readonly testTarget: ReturnType<typeof openUpstreams>['testTarget']
   // Requests with an open row of this node.
-  readonly live: Set<string>
+  readonly live: SlotList<string>
   readonly settlements: Settlements
   // Closes connections to upstreams; for when no request is in flight any more.
   close(): Promise<void>
@@ -72,7 +73,7 @@ export async function openV1(opened: OpenedStore, deps: ChatApiDeps, context: Se
   const admission = await openAdmission(opened.store, deps, context)
   const counters = openCounters(context)
   const upstreams = openUpstreams(opened, context)
-  const live = new Set<string>()
+  const live = slotList<string>()
   const betweenTries = pauses(bounds.drainSettlePauseMsMax)
   context.metrics.watchOpenRows(() => live.size)
   const pruning = setInterval(() => {
@@ -170,7 +171,7 @@ type Stages = {
   readonly admission: Awaited<ReturnType<typeof openAdmission>>
   readonly counters: ReturnType<typeof openCounters>
   readonly upstreams: ReturnType<typeof openUpstreams>
-  readonly live: Set<string>
+  readonly live: SlotList<string>
   readonly pauses: Pauses
   readonly drain: Drain
   readonly otel: OpenOtel | undefined
@@ -200,7 +201,7 @@ function openRouter(opened: OpenedStore, stages: Stages, context: ServerContext)
     trustedProxies: context.trustedProxies,
     newRequestId: context.newId,
     openTrace: stages.otel?.openTrace,
-    tagsHeader: { name: `${brand.headerPrefix}Tags`, lowerCase: `${brand.headerPrefix}Tags`.toLowerCase() },
+    tagsHeader: { name: `${brand.headerPrefix}Tags`, lowerCase: headerKey(`${brand.headerPrefix}Tags`) },
     endpoints: endpoints(opened, reply, stages, context),
     reply,
     open: stages.drain.open,
@@ -248,7 +249,7 @@ function endpoints({ store, catalog }: OpenedStore, reply: ResponseNeeds, stages
     streams: metrics.streams,
     pace: bounds,
     explainAllowed: config.explain,
-    explainHeader: `${brand.headerPrefix}Explain`.toLowerCase(),
+    explainHeader: headerKey(`${brand.headerPrefix}Explain`),
   }
   const lists = fairQueue<UsagePage>({
     concurrent: bounds.usageListsAtOnceMax,
@@ -300,4 +301,10 @@ function warnings({ metrics, log }: ServerContext) {
       log.error({ id, err: wordsOf(error) }, 'settlement failed; retrying')
     },
   }
+}
+
+// The name under which a header is found. A text that has been the name of a property is one of V8's own strings: with any other,
+// each access searches for it first.
+function headerKey(name: string): string {
+  return Object.keys({ [name.toLowerCase()]: 0 })[0] as string
 }

@@ -44,8 +44,6 @@ export type SettleNeeds = {
   readonly timers: CoarseTimers
   // Between retries of a settlement that the store did not accept; a drain ends them.
   readonly pauses: Pick<Pauses, 'rest'>
-  // Requests whose rows a sweep must not touch.
-  readonly live: Set<string>
   readonly onClamped: (requestId: string) => void
   readonly onLate: (requestId: string, error: unknown) => void
   // Not a regular booking: the row had been recovered meanwhile, or does not exist.
@@ -58,11 +56,19 @@ export type Ending = {
   readonly httpStatus: number
 }
 
-export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds): Promise<Ending> {
+// `booked` receives the cost before anything else can fail.
+export async function settle(
+  held: Held,
+  delivery: Delivery,
+  booked: (cost: Nano) => void,
+  needs: SettleNeeds,
+): Promise<Ending> {
   const priced = owes(delivery) ? price(held, delivery, needs) : NOTHING
   const bill = priced instanceof Promise ? await priced : priced
   const refusal =
     delivery.outcome === 'upstream_failed' || delivery.outcome === 'upstream_broke' ? refusalOf(delivery) : undefined
+  const reason = reasonOf(refusal, held.chat, delivery)
+  const stored = priceOf(delivery.answer.model, held)
   const { answer } = delivery
   // The status that the caller saw: 200 once the headers were sent.
   const httpStatus = refusal !== undefined && !delivery.headersLeft ? refusal.status : 200
@@ -72,7 +78,9 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
       requestId: held.requestId,
       outcome: delivery.outcome,
       httpStatus,
-      ...reasonOf(refusal, held.chat, delivery),
+      errorCode: reason.errorCode,
+      errorMessage: reason.errorMessage,
+      errorDetail: reason.errorDetail,
       finishReason: delivery.finishReason,
       modelServed: answer.served === undefined ? null : answer.model.id,
       provider: answer.served?.provider ?? null,
@@ -82,13 +90,15 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
       usageSource: bill.source,
       cost: bill.cost,
       upstreamCost: bill.upstreamCost,
-      ...priceOf(answer.model, held),
+      priceVersion: stored.priceVersion,
+      price: stored.price,
       firstByteAt: delivery.firstByteAt,
       finishedAt: needs.clock.now(),
       upstreamId: answer.served?.stream.upstreamId() ?? null,
     },
     needs,
   )
+  booked(bill.cost)
   return {
     receipt: { tokens: bill.tokens, usageSource: bill.source, cost: bill.cost, outcome: delivery.outcome },
     refusal,

@@ -38,17 +38,21 @@ export function requestMetrics(registry: Registry): RequestMetrics {
     reasoning: tokens.count({ kind: 'reasoning' }),
   }
   const seen = new Map<string, Count>()
+  // Most requests are like the one before.
+  let last: { endpoint: Endpoint; status: number; outcome: string; count: Count } | undefined
   const durations = new Map<Endpoint, Spread>()
   // From the start: a counter that appears with its first error shows no increase.
   const failed = new Map<string, Count>(Object.keys(REFUSALS).map(code => [code, errors.count({ code })]))
 
   function seenCount({ endpoint, status, outcome }: RequestReport): Count {
+    if (last?.endpoint === endpoint && last.status === status && last.outcome === outcome) return last.count
     const key = `${endpoint} ${status} ${outcome}`
     let count = seen.get(key)
     if (count === undefined) {
       count = requests.count({ endpoint, status: String(status), outcome })
       seen.set(key, count)
     }
+    last = { endpoint, status, outcome, count }
     return count
   }
 

@@ -56,11 +56,10 @@ export function pooledClient(options: HttpClientOptions, open: OpenTransport): H
   }
 }
 
-function send(pool: Pool, { body, ...request }: HttpClientRequest, handler: ResponseHandler): ResponseStream {
+function send(pool: Pool, request: HttpClientRequest, handler: ResponseHandler): ResponseStream {
   const { options, connections } = pool
   const exchange: Exchange = {
     request,
-    body,
     handler,
     startedMs: options.clock.monotonic(),
     sentMs: 0,
@@ -113,14 +112,14 @@ function takeIdle({ idle }: Pool, accountId: string, now: number): Connection | 
 }
 
 function begin(pool: Pool, exchange: Exchange, connection: Connection): void {
-  const { request, body } = exchange
-  exchange.body = ''
+  const { request } = exchange
   exchange.connection = connection
   exchange.sentMs = pool.options.clock.monotonic()
   connection.accountId = request.accountId
   connection.exchange = exchange
   request.onSent()
-  connection.transport.send(request, body)
+  connection.transport.send(request)
+  request.body = ''
   if (exchange.paused) connection.transport.pause()
   watch(pool, connection)
 }
@@ -190,7 +189,7 @@ function onEnd(pool: Pool, connection: Connection, reusable: boolean): void {
   const { exchange, transport } = connection
   connection.exchange = undefined
   connection.answers += 1
-  const isClean = reusable && !transport.destroyed && transport.isDrained
+  const isClean = reusable && !transport.isDestroyed() && transport.isDrained()
   if (isClean && !pool.isRetired && connection.idleMs > 0) release(pool, connection)
   else transport.destroy()
   if (exchange !== undefined) end(exchange, undefined)

@@ -4,10 +4,10 @@ import type { HttpClientRequest, ResponseHandler, ResponseHeaders } from './http
 
 // What carries requests and responses: a socket with an HTTP parser. It never reports anything before it has been returned.
 export type Transport = {
-  readonly destroyed: boolean
+  isDestroyed(): boolean
   // Whether all that was sent has been handed to the kernel.
-  readonly isDrained: boolean
-  send(request: Omit<HttpClientRequest, 'body'>, body: string): void
+  isDrained(): boolean
+  send(request: HttpClientRequest): void
   pause(): void
   resume(): void
   destroy(error?: Error): void
@@ -32,9 +32,7 @@ export type TransportEvents = {
 }
 
 export type Exchange = {
-  readonly request: Omit<HttpClientRequest, 'body'>
-  // Until it has been written; it may be megabytes, and a stream may take a quarter of an hour.
-  body: string
+  readonly request: HttpClientRequest
   readonly handler: ResponseHandler
   readonly startedMs: number
   sentMs: number
@@ -91,7 +89,7 @@ export function keepAliveMs(headers: ResponseHeaders): number {
 // Idle connections, found by the account that used them last or by how long they have been idle. Of those that fit, the one
 // used last is reused first, so that the others grow old and are closed.
 type Idle = Pick<Connection, 'accountId' | 'idleSinceMs' | 'readFromTurn'> & {
-  readonly transport: { readonly destroyed: boolean }
+  readonly transport: Pick<Transport, 'isDestroyed'>
 }
 
 export type IdleConnections<Item extends Idle> = {
@@ -123,7 +121,7 @@ export function idleConnections<Item extends Idle = Connection>(): IdleConnectio
     // A few may have closed or not been read; with more of them a new connection is as good.
     for (let at = end - 1; at >= Math.max(0, end - LOOKS_MAX); at--) {
       const connection = from[at] as Item
-      if (connection.readFromTurn > turn || connection.transport.destroyed) continue
+      if (connection.readFromTurn > turn || connection.transport.isDestroyed()) continue
       remove(connection)
       return connection
     }

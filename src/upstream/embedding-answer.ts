@@ -151,9 +151,7 @@ export function sharedMemory(memory: AnswerMemory): Pick<AnswerMemory, 'open'> &
           waiting.add(resume)
           return false
         },
-        get isWaiting() {
-          return waiting.has(resume)
-        },
+        isWaiting: () => waiting.has(resume),
         // Other parts may follow.
         complete: () => undefined,
         release() {

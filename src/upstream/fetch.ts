@@ -106,7 +106,7 @@ function answerOf(setup: FetchSetup, ends: Ends): ResponseHandler & { fail(reaso
 
   // Without memory for it, an answer is not read further, whatever the reader requests.
   const resume = () => {
-    if (reservation?.isWaiting !== true) ends.resume()
+    if (reservation?.isWaiting() !== true) ends.resume()
   }
 
   function count(arrived: number): void {
@@ -159,7 +159,7 @@ function answerOf(setup: FetchSetup, ends: Ends): ResponseHandler & { fail(reaso
       if (over) return
       if (refused !== undefined) return fail(setup.failure(refused.whole()))
       // The gateway stopped reading. What was read had been produced.
-      if (failure?.kind === 'timeout' && reservation?.isWaiting === true)
+      if (failure?.kind === 'timeout' && reservation?.isWaiting() === true)
         return fail(new Failure('cancelled', 'no memory for the response in time', { producedBytes: bytes }))
       if (failure !== undefined) return fail(failure)
       reservation?.complete()

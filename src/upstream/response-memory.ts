@@ -11,7 +11,7 @@ export type AnswerMemory = {
 export type AnswerReservation = {
   // Requests this many bytes more. False: none available yet; read nothing until `resume` is called.
   take(bytes: number): boolean
-  readonly isWaiting: boolean
+  isWaiting(): boolean
   // It has arrived completely: it requests no more, but keeps its memory until released.
   complete(): void
   // Once, on every exit path.
@@ -93,9 +93,7 @@ export function answerMemory({ bytesMax, bytesMaxPerAccount }: AnswerMemoryBound
         resume,
         bytes: 0,
         wanted: 0,
-        get isWaiting() {
-          return reservation.wanted > 0
-        },
+        isWaiting: () => reservation.wanted > 0,
         take(bytes) {
           reservation.wanted += bytes
           account.waiting.add(reservation)

@@ -24,8 +24,8 @@ test('the taken bytes equal the appended ones for any split, and are never overw
       const all = Buffer.concat(appended)
       const length = taken.reduce((sum, piece) => sum + piece.length, 0)
 
-      assert.equal(queue.length, all.length - length)
-      assert.ok(Buffer.concat([...taken, queue.peek(queue.length)]).equals(all))
+      assert.equal(queue.size(), all.length - length)
+      assert.ok(Buffer.concat([...taken, queue.peek(queue.size())]).equals(all))
     }),
   )
 })

@@ -123,10 +123,10 @@ test('parts that wait for memory are resumed when others release theirs', () => 
   })
 
   assert.equal(part.take(5), false)
-  assert.equal(part.isWaiting, true)
+  assert.equal(part.isWaiting(), true)
   other.release()
 
-  assert.deepEqual([resumed, part.isWaiting], [1, false])
+  assert.deepEqual([resumed, part.isWaiting()], [1, false])
   part.release()
 })
 

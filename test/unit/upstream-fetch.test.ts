@@ -123,7 +123,7 @@ test('a whole answer beyond 64 KiB waits for memory, continues when there is som
 
   const response = await fixture.send(fixture.origin, { method: 'POST', body: '{}' })
   const text = response.text()
-  await until('it waits', () => reservations[0]?.isWaiting === true)
+  await until('it waits', () => reservations[0]?.isWaiting() === true)
   other.release()
 
   assert.equal(await text, body)

@@ -88,12 +88,12 @@ function enter(socket: Socket, state: State): void {
   function onData(arrived: Buffer): void {
     kept.append(arrived)
     if (response !== undefined) {
-      if (kept.length > BYTES_MAX) socket.pause()
+      if (kept.size() > BYTES_MAX) socket.pause()
       return
     }
-    if (kept.length < wholeBytes) return
+    if (kept.size() < wholeBytes) return
     fresh.cancel()
-    const found = state.read(kept.peek(kept.length))
+    const found = state.read(kept.peek(kept.size()))
     if (typeof found === 'object') serve(found)
     else if (found === 'other') handOver()
     else {
@@ -118,7 +118,7 @@ function enter(socket: Socket, state: State): void {
   function onFinish(ended: ExpressResponse): void {
     response = undefined
     if (ended.closes || state.isClosing || !socket.writable) close()
-    else if (kept.length > 0) handOver()
+    else if (kept.size() > 0) handOver()
     else idle.again()
   }
 
@@ -136,14 +136,14 @@ function enter(socket: Socket, state: State): void {
   // A caller that half-closes has left, even if what is buffered for it would keep its connection open.
   function onEnd(): void {
     if (response !== undefined && !response.writableEnded) socket.destroy()
-    else if (response === undefined && kept.length > 0) refuse('malformed_request')
+    else if (response === undefined && kept.size() > 0) refuse('malformed_request')
     else socket.end()
   }
 
   function handOver(): void {
     leave()
     socket.off('error', ignore)
-    deps.handOver(socket, kept.take(kept.length))
+    deps.handOver(socket, kept.take(kept.size()))
   }
 
   function refuse(code: RefusalCode): void {
@@ -162,7 +162,7 @@ function enter(socket: Socket, state: State): void {
   }
 
   function isIdle(): boolean {
-    return response === undefined && kept.length === 0
+    return response === undefined && kept.size() === 0
   }
 }
 

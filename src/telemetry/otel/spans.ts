@@ -59,7 +59,7 @@ type Opened = RequestTrace & {
   readonly traceId: string
   readonly spanId: string
   readonly attempts: readonly BegunAttempt[]
-  readonly relayedMs: number | undefined
+  relayedMs: number | undefined
 }
 type BegunAttempt = { readonly spanId: string; readonly startedMs: number }
 
@@ -76,16 +76,13 @@ export function requestTracer(tracing: Tracing, needs: SpanNeeds): RequestTracer
     const link = tracing.trustTraceparent ? undefined : caller
     const traceId = parent?.traceId ?? random.generateTraceId()
     const attempts: BegunAttempt[] = []
-    let relayedMs: number | undefined
-    return {
+    const opened: Opened = {
       parent,
       link,
       traceId,
       spanId: random.generateSpanId(),
       attempts,
-      get relayedMs() {
-        return relayedMs
-      },
+      relayedMs: undefined,
       beginAttempt() {
         const spanId = random.generateSpanId()
         attempts.push({ spanId, startedMs: clock.monotonic() })
@@ -93,9 +90,10 @@ export function requestTracer(tracing: Tracing, needs: SpanNeeds): RequestTracer
         return writeTraceparent({ traceId, spanId, isSampled: isSampled(parent, traceId) })
       },
       relayed() {
-        relayedMs = clock.monotonic()
+        opened.relayedMs = clock.monotonic()
       },
     }
+    return opened
   }
 
   // The samplers decide by the ids alone, so that every call of this gives the same for a request.

@@ -73,13 +73,9 @@ function openTransport(shared: Shared, events: TransportEvents): Transport {
   }
 
   return {
-    get destroyed() {
-      return socket.destroyed
-    },
-    get isDrained() {
-      return socket.writableLength === 0
-    },
-    send({ path, head, requestId }, body) {
+    isDestroyed: () => socket.destroyed,
+    isDrained: () => socket.writableLength === 0,
+    send({ path, head, requestId, body }) {
       parser.expect()
       const start = `POST ${path} HTTP/1.1\r\n${shared.preamble}${head}x-request-id: ${requestId}\r\ncontent-length: `
       if (body.length > LARGE_BODY_CHARS) writeLarge(socket, start, body)

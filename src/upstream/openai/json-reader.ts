@@ -187,7 +187,7 @@ type Body = {
 const SEGMENT_BYTES = 1024 * 1024
 
 function isWaiting({ reservation }: Body): boolean {
-  return reservation?.isWaiting === true
+  return reservation?.isWaiting() === true
 }
 
 function keep(body: Body, chunk: Buffer, { answerBytesMax, answerUncountedBytesMax }: JsonReaderBounds): void {

@@ -51,12 +51,10 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
 
   return {
     body(upstreamRequest) {
-      const { chat } = upstreamRequest
-      const fields: Record<string, unknown> = {
-        model: upstreamRequest.model,
-        ...chat.forwarded,
-        ...upstreamRequest.identifiers,
-      }
+      const { chat, identifiers } = upstreamRequest
+      const fields: Record<string, unknown> = { ...chat.forwarded }
+      fields.model = upstreamRequest.model
+      for (const name in identifiers) fields[name] = identifiers[name]
       for (const name of leftOut) if (fields[name] !== undefined) fields[name] = undefined
       if (cacheKeyField !== null && !leftOut.includes(cacheKeyField))
         fields[cacheKeyField] ??= upstreamRequest.accountMark

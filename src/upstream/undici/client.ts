@@ -64,13 +64,9 @@ function openTransport(shared: Shared, events: TransportEvents): Transport {
   }, fail)
 
   return {
-    get destroyed() {
-      return first.destroyed
-    },
-    get isDrained() {
-      return first.writableLength === 0 && connection?.socket.writableLength === 0
-    },
-    send: (request, body) => connection?.send(request, body),
+    isDestroyed: () => first.destroyed,
+    isDrained: () => first.writableLength === 0 && connection?.socket.writableLength === 0,
+    send: request => connection?.send(request),
     pause: () => connection?.pause(),
     resume: () => connection?.resume(),
     destroy(error) {
@@ -164,13 +160,13 @@ function httpConnection(
 
   return {
     socket,
-    send(request, body) {
+    send({ path, head, requestId, body }) {
       const handler = responseHandler({ ...events, data: onData }, fail, started => {
         controller = started
         if (isPaused) started.pause()
       })
-      const all = [...headers, ...headerPairs(request.head), 'x-request-id', request.requestId]
-      client.dispatch({ method, path: request.path, headers: all, body: method === 'GET' ? null : body }, handler)
+      const all = [...headers, ...headerPairs(head), 'x-request-id', requestId]
+      client.dispatch({ method, path, headers: all, body: method === 'GET' ? null : body }, handler)
     },
     pause() {
       isPaused = true

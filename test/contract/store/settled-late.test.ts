@@ -40,7 +40,7 @@ for (const { engine, make } of GATE_ENGINES) {
 
         if (recoveredBy === 'another process') await (await fixture.another()).billing.sweep([])
         const swept = recoveredBy === 'another process' ? undefined : billing.sweep([])
-        const ending = settle(held, delivered(served), settleNeeds(billing, odd))
+        const ending = settle(held, delivered(served), () => undefined, settleNeeds(billing, odd))
         await swept
         await ending
 
@@ -121,7 +121,6 @@ function settleNeeds(billing: BillingStore, odd: string[]) {
     settleWaitMs: 60_000,
     timers: { set: () => ({ again: () => undefined, cancel: () => undefined }) },
     pauses: { rest: () => assert.fail('nothing fails') },
-    live: new Set<string>(),
     onClamped: () => assert.fail('nothing is clamped'),
     onLate: (_id: string, error: unknown) => assert.fail(String(error)),
     onOddlySettled: (_id: string, settled: string) => void odd.push(settled),
