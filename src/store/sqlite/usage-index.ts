@@ -8,12 +8,15 @@ import type { SqliteSql } from './sql.ts'
 export type IndexBounds = {
   // A list of a key's rows reads at most about twice as many entries that are not in its order.
   readonly recentMax: number
+  // Of each slice.
   readonly movedAtOnce: number
+  // A step that finds its entries without reading others may be short.
+  readonly deletedAtOnce: number
   // Every slice of a round reads all of its entries: of a larger backlog the oldest are moved first.
   readonly roundMax: number
 }
 
-const INDEX_BOUNDS: IndexBounds = { recentMax: 32_768, movedAtOnce: 4096, roundMax: 65_536 }
+const INDEX_BOUNDS: IndexBounds = { recentMax: 32_768, movedAtOnce: 4096, deletedAtOnce: 1024, roundMax: 65_536 }
 
 export type IndexOptions = {
   readonly bounds?: IndexBounds
@@ -32,13 +35,13 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
 
   // Entries are in both tables until all are moved: deleting them one by one would write most pages of `usage_recent` each time.
   async function move(): Promise<void> {
-    const { roundMax, movedAtOnce } = bounds
+    const { roundMax, deletedAtOnce } = bounds
     const last = text(((await get(OLDEST, ['~', roundMax - 1])) ?? (await get(NEWEST)))?.request_id)
     const sample = await all(SAMPLE, [last])
     await turn()
     if (!isOfFewKeys(sample)) await moveByKey(last, sample)
-    for (let deleted = movedAtOnce; deleted >= movedAtOnce && !isClosing; await turn()) {
-      deleted = await sql.transaction(tx => moveOldest(tx, last, { max: movedAtOnce, failpoint }))
+    for (let deleted = deletedAtOnce; deleted >= deletedAtOnce && !isClosing; await turn()) {
+      deleted = await sql.transaction(tx => moveOldest(tx, last, { max: deletedAtOnce, failpoint }))
       failpoint?.('after_index_delete')
     }
   }

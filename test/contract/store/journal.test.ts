@@ -22,7 +22,7 @@ import { until } from '../../support/until.ts'
 
 const [sqlite] = GATE_ENGINES
 const make = sqlite!.make
-const SMALL = { recentMax: 10, movedAtOnce: 4, roundMax: 64 }
+const SMALL = { recentMax: 10, movedAtOnce: 4, deletedAtOnce: 4, roundMax: 64 }
 const WAL_HEADER = 32
 const WAL_FRAME = 24 + 4096
 
