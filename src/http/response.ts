@@ -50,7 +50,7 @@ export function costHeader(cost: Nano, needs: ResponseNeeds): [string, string] {
   return [`${needs.headerPrefix}Cost`, formatCredits(cost)]
 }
 
-// Adds to the headers.
+// Appends to the headers: the caller must not use them afterwards.
 export function sendJson(ctx: RequestContext, status: number, body: string, headers: string[]): void {
   headers.push('Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(Buffer.byteLength(body)))
   ctx.res.writeHead(status, headers)

@@ -303,8 +303,7 @@ function warnings({ metrics, log }: ServerContext) {
   }
 }
 
-// The name under which a header is found. A text that has been the name of a property is one of V8's own strings: with any other,
-// each access searches for it first.
+// The name under which a header is found. V8 internalizes names of properties, and finds a property fastest by such a string.
 function headerKey(name: string): string {
   return Object.keys({ [name.toLowerCase()]: 0 })[0] as string
 }

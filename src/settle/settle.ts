@@ -56,7 +56,7 @@ export type Ending = {
   readonly httpStatus: number
 }
 
-// `booked` receives the cost before anything else can fail.
+// `booked` receives the cost when it is booked, or when the wait for the store has ended.
 export async function settle(
   held: Held,
   delivery: Delivery,

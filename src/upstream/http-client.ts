@@ -37,7 +37,8 @@ export type HttpClientRequest = {
   readonly path: string
   // Header lines of this request, as `headerLines` makes them; they follow those of every request.
   readonly head: string
-  // Cleared by the client when it has been written: it may be megabytes, and a stream may take a quarter of an hour.
+  // Cleared by the client when it has been written, so a request can be sent once: it may be megabytes, and a stream may take a
+  // quarter of an hour.
   body: string
   readonly firstByteMs: number
   readonly totalMs: number

@@ -14,8 +14,12 @@ const WRITE_BACK = ['in_write_back', 'before_write_back_commit', 'after_write_ba
 const REPLAY = ['in_replay', 'before_replay_commit', 'after_replay_commit']
 // Rows of few keys are moved as they are deleted.
 const INDEX_MOVES = [
-  { keys: 41, points: ['in_index_move', 'after_index_move', 'in_index_delete', 'after_index_delete'] },
-  { keys: 1, points: ['in_index_delete', 'after_index_delete'] },
+  {
+    keys: 41,
+    rows: 'rows of many keys',
+    points: ['in_index_move', 'after_index_move', 'in_index_delete', 'after_index_delete'],
+  },
+  { keys: 1, rows: 'rows of one key', points: ['in_index_delete', 'after_index_delete'] },
 ]
 // A move of the index begins with 32,768 rows.
 const ROWS = 33_000
@@ -69,8 +73,8 @@ test('after a kill inside a write-back or a replay every answered chat is in the
   assert.ok((await gateway.audit()).ok)
 })
 
-for (const { keys, points } of INDEX_MOVES) {
-  test(`after a kill while rows of ${keys} keys are moved to the index by key, lists have every row once`, async () => {
+for (const { keys, rows, points } of INDEX_MOVES) {
+  test(`after a kill while ${rows} are moved to the index by key, lists have every row once`, async () => {
     await using upstream = await startUpstream()
     await using gateway = await startGateway({ config: standardConfig(upstream.url) })
     const { id: accountId } = await gateway.createAccount()

@@ -8,15 +8,15 @@ import type { SqliteSql } from './sql.ts'
 export type IndexBounds = {
   // A list of a key's rows reads at most about twice as many entries that are not in its order.
   readonly recentMax: number
-  // Of each slice.
-  readonly movedAtOnce: number
-  // A step that finds its entries without reading others may be short.
-  readonly deletedAtOnce: number
+  // Entries of a slice, about.
+  readonly sliceMax: number
+  // Entries that one transaction moves and deletes: fewer than a slice, since it reads no others.
+  readonly stepMax: number
   // Every slice of a round reads all of its entries: of a larger backlog the oldest are moved first.
   readonly roundMax: number
 }
 
-const INDEX_BOUNDS: IndexBounds = { recentMax: 32_768, movedAtOnce: 4096, deletedAtOnce: 1024, roundMax: 65_536 }
+const INDEX_BOUNDS: IndexBounds = { recentMax: 32_768, sliceMax: 4096, stepMax: 1024, roundMax: 65_536 }
 
 export type IndexOptions = {
   readonly bounds?: IndexBounds
@@ -33,21 +33,21 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
   let moving: Promise<void> | undefined
   let isClosing = false
 
-  // Entries are in both tables until all are moved: deleting them one by one would write most pages of `usage_recent` each time.
   async function move(): Promise<void> {
-    const { roundMax, deletedAtOnce } = bounds
+    const { roundMax, stepMax } = bounds
     const last = text(((await get(OLDEST, ['~', roundMax - 1])) ?? (await get(NEWEST)))?.request_id)
     const sample = await all(SAMPLE, [last])
     await turn()
     if (!isOfFewKeys(sample)) await moveByKey(last, sample)
-    for (let deleted = deletedAtOnce; deleted >= deletedAtOnce && !isClosing; await turn()) {
-      deleted = await sql.transaction(tx => moveOldest(tx, last, { max: deletedAtOnce, failpoint }))
+    for (let moved = stepMax; moved >= stepMax && !isClosing; await turn()) {
+      moved = await sql.transaction(tx => moveOldest(tx, last, { max: stepMax, failpoint }))
       failpoint?.('after_index_delete')
     }
   }
 
+  // Entries are in both tables until all are moved: deleting them one by one would write most pages of `usage_recent` each time.
   async function moveByKey(last: string, sample: readonly Row[]): Promise<void> {
-    const slices = Math.ceil(Math.min(recent, bounds.roundMax) / bounds.movedAtOnce)
+    const slices = Math.ceil(Math.min(recent, bounds.roundMax) / bounds.sliceMax)
     let [keyId, requestId] = ['', '']
     for (const end of [...endsOf(sample, slices), { key_id: '~', request_id: '' }]) {
       if (isClosing) return
@@ -86,7 +86,7 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
 // One of 256 entries, by the last digits of the ids, which are random: sorting all of them would hold up batches.
 const SAMPLE = `SELECT key_id, request_id FROM usage_recent WHERE request_id <= $1 AND request_id LIKE '%00'`
 
-// The rows of few keys share pages in the order of time too: they are moved as they are deleted, without a search for each slice.
+// The rows of few keys share pages in the order of time too: they need no slices, each of which reads all entries.
 function isOfFewKeys(sample: readonly Row[]): boolean {
   const keys = new Set(sample.map(row => row.key_id)).size
   return keys > 0 && keys <= sample.length / 4
@@ -109,10 +109,10 @@ const MOVE_SLICE = `INSERT OR IGNORE INTO usage_by_key (key_id, request_id)
   WHERE request_id <= $1 AND (key_id, request_id) > ($2, $3) AND (key_id, request_id) <= ($4, $5)
   ORDER BY key_id, request_id`
 
-// Rows are inserted in the order in which requests end: one with an older id may have come after its slice was moved.
-type DeleteStep = { readonly max: number; readonly failpoint: Failpoint | undefined }
+type Step = { readonly max: number; readonly failpoint: Failpoint | undefined }
 
-async function moveOldest(tx: Tx, last: string, { max, failpoint }: DeleteStep): Promise<number> {
+// Also what a slice has moved: rows are inserted in the order in which requests end, and one with an older id may have come later.
+async function moveOldest(tx: Tx, last: string, { max, failpoint }: Step): Promise<number> {
   const upTo = text((await tx.get(OLDEST, [last, max - 1]))?.request_id ?? last)
   await tx.run(MOVE_UP_TO, [upTo])
   failpoint?.('in_index_delete')

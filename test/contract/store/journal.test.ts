@@ -22,7 +22,7 @@ import { until } from '../../support/until.ts'
 
 const [sqlite] = GATE_ENGINES
 const make = sqlite!.make
-const SMALL = { recentMax: 10, movedAtOnce: 4, deletedAtOnce: 4, roundMax: 64 }
+const SMALL = { recentMax: 10, sliceMax: 4, stepMax: 4, roundMax: 64 }
 const WAL_HEADER = 32
 const WAL_FRAME = 24 + 4096
 
@@ -225,34 +225,42 @@ test('records of accounts that are used once each do not accumulate, whether the
   sql.close()
 })
 
-test('rows of a key are complete while they are moved to its index', async () => {
-  await using fixture = await openFixture(make, 1000n)
-  for (let i = 0; i < 30; i++) {
-    await fixture.store.billing.reserve(fixture.ask(`r${String(i).padStart(2, '0')}`, { entry: UNBILLED }))
-  }
-  await fixture.store.keys.markEnds()
-  const sql = sqliteSql(fixture.url, systemClock)
-  const listed: number[] = []
-  const late: string[] = []
-  // Between two steps of the move: rows of requests that began before it and end during it.
-  const list = async () => {
-    if (late.length < 10) {
-      late.push(`r0-late-${late.length}`)
-      await fixture.store.billing.reserve(fixture.ask(late.at(-1) ?? '', { entry: UNBILLED }))
+// Ids that end with 00 are the sample by which the index decides.
+for (const { moved, end, isInBoth } of [
+  { moved: 'in the order of the keys', end: '', isInBoth: true },
+  { moved: 'in the order of time, as those of few keys', end: '00', isInBoth: false },
+])
+  test(`rows of a key are complete while they are moved to its index ${moved}`, async () => {
+    await using fixture = await openFixture(make, 1000n)
+    for (let i = 0; i < 30; i++) {
+      await fixture.store.billing.reserve(fixture.ask(`r${String(i).padStart(2, '0')}${end}`, { entry: UNBILLED }))
     }
-    const { data } = await fixture.store.usage.list({ limit: 100, keyId: 'key', endpoint: 'all', lookMax: 1000 })
-    listed.push(data.length - late.length)
-  }
-  const index = usageIndex(sql, { bounds: SMALL, turn: list })
+    await fixture.store.keys.markEnds()
+    const sql = sqliteSql(fixture.url, systemClock)
+    const listed: number[] = []
+    const late: string[] = []
+    let inBoth = 0
+    // Between two steps of the move: rows of requests that began before it and end during it.
+    const list = async () => {
+      inBoth += Number(ask(fixture.url, IN_BOTH).n)
+      if (late.length < 5) {
+        late.push(`r0-late-${late.length}`)
+        await fixture.store.billing.reserve(fixture.ask(late.at(-1) ?? '', { entry: UNBILLED }))
+      }
+      const { data } = await fixture.store.usage.list({ limit: 100, keyId: 'key', endpoint: 'all', lookMax: 1000 })
+      listed.push(data.length - late.length)
+    }
+    const index = usageIndex(sql, { bounds: SMALL, turn: list })
 
-  index.added(1)
-  await until('all are moved', async () => recent(fixture.url) === 0)
-  await index.close()
-  sql.close()
+    index.added(1)
+    await until('all are moved', async () => recent(fixture.url) === 0)
+    await index.close()
+    sql.close()
 
-  assert.ok(listed.length > 5 && listed.every(rows => rows === 30), listed.join())
-  assert.equal(recent(fixture.url), 0)
-})
+    assert.ok(listed.length > 5 && listed.every(rows => rows === 30), listed.join())
+    assert.equal(recent(fixture.url), 0)
+    assert.equal(inBoth > 0, isInBoth)
+  })
 
 test('of a large backlog of rows that are not in the index by key, a limited number is moved at a time', async () => {
   await using fixture = await openFixture(make, 1000n)
@@ -373,6 +381,7 @@ function ask(path: string, statement: string): Record<string, unknown> {
 }
 
 const entries = (path: string) => Number(ask(path, 'SELECT COUNT(*) AS n FROM balance_journal').n)
+const IN_BOTH = 'SELECT COUNT(*) AS n FROM usage_recent JOIN usage_by_key USING (key_id, request_id)'
 const recent = (path: string) => Number(ask(path, 'SELECT COUNT(*) AS n FROM usage_recent').n)
 
 function balances(path: string) {

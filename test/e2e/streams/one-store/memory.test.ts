@@ -19,11 +19,12 @@ test('5,000 streams of every kind leak no memory, open row or upstream call', as
   await run(5000)
 
   const grown = (await residentBytes(gateway)) - before
-  assert.ok(grown < 24 * MIB, `resident memory grew by ${Math.round(grown / MIB)} MiB`)
+  assert.ok(grown < 16 * MIB, `resident memory grew by ${Math.round(grown / MIB)} MiB`)
   await upstream.idle()
   const { text } = await gateway.get('/metrics')
   assert.match(text, /^turnpike_streams_in_flight 0$/m)
   assert.match(text, /^turnpike_body_bytes 0$/m)
+  assert.match(text, /^turnpike_open_rows 0$/m)
 })
 
 async function run(streams: number): Promise<void> {
