@@ -11,7 +11,7 @@ import { openRaw, type RawConnection } from '../../../support/raw-http.ts'
 import type { JournalEntry } from '../../../support/upstream-journal.ts'
 import { settledRow } from '../../../support/usage.ts'
 
-const { gateway, upstream } = await openFixture(dialectConfig, { nodeArgs: ['--max-old-space-size=96'] })
+const { gateway, upstream } = await openFixture(dialectConfig, { nodeArgs: ['--max-old-space-size=128'] })
 const caller = await gateway.createKey()
 const READERS = 4
 // A gigabyte for all of them together.
@@ -30,20 +30,22 @@ for (const dialect of DIALECTS) {
 
     const taken = entries.reduce((sum, entry) => sum + entry.bytes, 0)
     const grown = (await residentBytes(gateway)) - before
-    // Most of it is in the kernel's socket buffers, on both sides of the gateway.
-    assert.ok(taken < READERS * 16 * MIB, `the upstream sent ${Math.round(taken / MIB)} MiB`)
+    // Most of it is in the kernel's socket buffers, on both sides of the gateway: for each stream two of up to 4 MiB and two of up to
+    // 32 MiB, of which Linux uses what it finds worthwhile.
+    assert.ok(taken < READERS * 80 * MIB, `the upstream sent ${Math.round(taken / MIB)} MiB`)
     // Received data is stored once for the meter; the rest is not yet collected garbage.
     assert.ok(grown < 128 * MIB, `resident memory grew by ${Math.round(grown / MIB)} MiB`)
-    assert.equal(upstream.inFlight, READERS)
+    const inFlight = upstream.inFlight
+    assert.ok(inFlight === READERS || mayBeTooLong(dialect), `${inFlight} in flight`)
 
     for (const connection of connections) connection.reset()
-    for (const entry of entries) assert.equal((await settledRow(gateway, entry.requestId)).outcome, 'client_left')
+    const outcomes = await Promise.all(entries.map(async entry => (await settledRow(gateway, entry.requestId)).outcome))
+    assert.equal(outcomes.filter(outcome => outcome === 'client_left').length, inFlight, outcomes.join())
     await upstream.idle()
   })
 }
 
-// A stream of Responses ends with an event that repeats the whole answer: none is as long as these.
-for (const dialect of DIALECTS.filter(({ name }) => !name.includes('responses'))) {
+for (const dialect of DIALECTS.filter(dialect => !mayBeTooLong(dialect))) {
   test(`${dialect.name}: a caller that starts to read late gets everything in order`, async () => {
     upstream.journal.length = 0
     upstream.script({ ...plan, chunks: 3000 })
@@ -59,6 +61,12 @@ for (const dialect of DIALECTS.filter(({ name }) => !name.includes('responses'))
     assert.equal(complete, true)
     assert.equal((await settledRow(gateway, entry?.requestId)).outcome, 'completed')
   })
+}
+
+// A stream of Responses ends with an event that repeats the whole answer, and fails when there is more of it than 4 MiB: the kernel's
+// buffers may take as much.
+function mayBeTooLong({ name }: Dialect): boolean {
+  return name.includes('responses')
 }
 
 async function openReader(dialect: Dialect): Promise<RawConnection> {
