@@ -12,9 +12,8 @@ import { auditDatabase } from '../../../src/store/audit/audit.ts'
 import { NO_ERROR } from '../../../src/store/contract/store.ts'
 import { idAt } from '../../../src/store/sql/time-order.ts'
 import { sqliteBilling } from '../../../src/store/sqlite/billing.ts'
-import { type SqliteSql, sqliteSql } from '../../../src/store/sqlite/sql.ts'
+import { sqliteSql } from '../../../src/store/sqlite/sql.ts'
 import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
-import { usageIndex } from '../../../src/store/sqlite/usage-index.ts'
 import { bill, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { manualClock } from '../../support/manual-clock.ts'
@@ -22,7 +21,6 @@ import { until } from '../../support/until.ts'
 
 const [sqlite] = GATE_ENGINES
 const make = sqlite!.make
-const SMALL = { recentMax: 10, sliceMax: 4, stepMax: 4, roundMax: 64 }
 const WAL_HEADER = 32
 const WAL_FRAME = 24 + 4096
 
@@ -225,72 +223,6 @@ test('records of accounts that are used once each do not accumulate, whether the
   sql.close()
 })
 
-// Ids that end with 00 are the sample by which the index decides.
-for (const { moved, end, isInBoth } of [
-  { moved: 'in the order of the keys', end: '', isInBoth: true },
-  { moved: 'in the order of time, as those of few keys', end: '00', isInBoth: false },
-])
-  test(`rows of a key are complete while they are moved to its index ${moved}`, async () => {
-    await using fixture = await openFixture(make, 1000n)
-    for (let i = 0; i < 30; i++) {
-      await fixture.store.billing.reserve(fixture.ask(`r${String(i).padStart(2, '0')}${end}`, { entry: UNBILLED }))
-    }
-    await fixture.store.keys.markEnds()
-    const sql = sqliteSql(fixture.url, systemClock)
-    const listed: number[] = []
-    const late: string[] = []
-    let inBoth = 0
-    // Between two steps of the move: rows of requests that began before it and end during it.
-    const list = async () => {
-      inBoth += Number(ask(fixture.url, IN_BOTH).n)
-      if (late.length < 5) {
-        late.push(`r0-late-${late.length}`)
-        await fixture.store.billing.reserve(fixture.ask(late.at(-1) ?? '', { entry: UNBILLED }))
-      }
-      const { data } = await fixture.store.usage.list({ limit: 100, keyId: 'key', endpoint: 'all', lookMax: 1000 })
-      listed.push(data.length - late.length)
-    }
-    const index = usageIndex(sql, { bounds: SMALL, turn: list })
-
-    index.added(1)
-    await until('all are moved', async () => recent(fixture.url) === 0)
-    await index.close()
-    sql.close()
-
-    assert.ok(listed.length > 5 && listed.every(rows => rows === 30), listed.join())
-    assert.equal(recent(fixture.url), 0)
-    assert.equal(inBoth > 0, isInBoth)
-  })
-
-test('of a large backlog of rows that are not in the index by key, a limited number is moved at a time', async () => {
-  await using fixture = await openFixture(make, 1000n)
-  for (let i = 0; i < 30; i++) await fixture.store.billing.reserve(fixture.ask(`r${i + 10}`, { entry: UNBILLED }))
-  await fixture.store.keys.markEnds()
-  const sql = sqliteSql(fixture.url, systemClock)
-  const index = usageIndex(sql, { bounds: { ...SMALL, roundMax: 15 } })
-
-  index.added(1)
-  await until('some are moved', async () => recent(fixture.url) === 15)
-  await until('the rest is moved when further rows come', async () => {
-    index.added(0)
-    return recent(fixture.url) === 0
-  })
-  await index.close()
-  sql.close()
-})
-
-test('rows that cannot be moved to the index by key, or counted, do not end the thread', async () => {
-  await using fixture = await openFixture(make, 1000n)
-  await fixture.store.billing.reserve(fixture.ask('r1', { entry: UNBILLED }))
-  await fixture.store.keys.markEnds()
-  const sql = sqliteSql(fixture.url, systemClock)
-  const index = usageIndex({ ...sql, prepare: failsAfter(1, sql.prepare) }, { bounds: { ...SMALL, recentMax: 1 } })
-
-  index.added(1)
-  await assert.doesNotReject(index.close())
-  sql.close()
-})
-
 test('hours that another process has claimed are marked by the next row of theirs', async () => {
   await using fixture = await openFixture(make, 1000n)
   const { store } = fixture
@@ -330,15 +262,6 @@ for (const [table, column, id] of [
 
     assert.deepEqual(await fixture.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
   })
-}
-
-// As a statement does on a disk that cannot be read.
-function failsAfter(calls: number, prepare: SqliteSql['prepare']): SqliteSql['prepare'] {
-  let done = 0
-  return text => {
-    if (++done > calls) throw new Error('disk I/O error')
-    return prepare(text)
-  }
 }
 
 const UNBILLED = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, ...NO_ERROR } as const
@@ -381,8 +304,6 @@ function ask(path: string, statement: string): Record<string, unknown> {
 }
 
 const entries = (path: string) => Number(ask(path, 'SELECT COUNT(*) AS n FROM balance_journal').n)
-const IN_BOTH = 'SELECT COUNT(*) AS n FROM usage_recent JOIN usage_by_key USING (key_id, request_id)'
-const recent = (path: string) => Number(ask(path, 'SELECT COUNT(*) AS n FROM usage_recent').n)
 
 function balances(path: string) {
   const { ...row } = ask(
