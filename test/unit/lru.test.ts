@@ -18,33 +18,42 @@ test('the least recently used entry is dropped', () => {
   assert.equal(cache.get('c'), 3)
 })
 
-test('any sequence of calls gives the result of a plain list in order of use', () => {
-  const call = fc.record({ kind: fc.constantFrom('get', 'set', 'delete', 'clear'), key: fc.nat(6), value: fc.nat() })
+test('any sequence of calls keeps what was used last, and evicts only to make room', () => {
+  const call = fc.record({ kind: fc.constantFrom('get', 'set', 'delete', 'clear'), key: fc.nat(12), value: fc.nat() })
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 5 }), fc.array(call, { maxLength: 60 }), (max, calls) => {
-      const cache = lru<number, number>(max)
-      let list: (readonly [number, number])[] = []
+    fc.property(fc.integer({ min: 1, max: 9 }), fc.array(call, { maxLength: 120 }), (max, calls) => {
+      const evicted: number[] = []
+      const cache = lru<number, number>(max, key => evicted.push(key))
+      const values = new Map<number, number>()
+      let used: number[] = []
 
       for (const { kind, key, value } of calls) {
-        const old = list.find(([k]) => k === key)
-        const others = list.filter(([k]) => k !== key)
-        if (kind === 'get') {
-          assert.equal(cache.get(key), old?.[1])
-          if (old !== undefined) list = [...others, old]
-        } else if (kind === 'set') {
+        const known = values.has(key)
+        if (kind === 'get') assert.equal(cache.get(key), values.get(key))
+        else if (kind === 'set') {
           cache.set(key, value)
-          list = [...others, [key, value] as const].slice(-max)
+          values.set(key, value)
+          assert.equal(evicted.length, !known && values.size > max ? 1 : 0)
+          for (const gone of evicted.splice(0)) {
+            values.delete(gone)
+            // Of those used since, at least half of the capacity was used after it.
+            assert.ok(used.length - used.indexOf(gone) > max / 2 - 1, `${gone} of ${used}`)
+            used = used.filter(each => each !== gone)
+          }
         } else if (kind === 'delete') {
-          assert.equal(cache.delete(key), old !== undefined)
-          list = others
+          assert.equal(cache.delete(key), known)
+          values.delete(key)
         } else if (key === 0) {
           cache.clear()
-          list = []
+          values.clear()
         }
-        assert.equal(cache.size, list.length)
+        const isUse = values.has(key) && (kind === 'set' || kind === 'get')
+        used = used.filter(each => values.has(each) && !(isUse && each === key))
+        if (isUse) used.push(key)
+        assert.equal(cache.size, values.size)
       }
 
-      for (const [key, value] of list) assert.equal(cache.get(key), value)
+      for (const [key, value] of values) assert.equal(cache.get(key), value)
     }),
   )
 })
