@@ -1,16 +1,7 @@
 // An HTTP client over connections that are kept open: which connection a request takes, when silence ends it, and how many
 // connections there may be. What carries the bytes is a Transport, so these rules are the same for every client.
 import { Failure } from '../domain/failure.ts'
-import {
-  type Connection,
-  dueMs,
-  type Exchange,
-  type IdleConnections,
-  idleConnections,
-  keepAliveMs,
-  type OpenTransport,
-  timeoutMessage,
-} from './connection.ts'
+import { type Connection, dueMs, type Exchange, keepAliveMs, type OpenTransport, timeoutMessage } from './connection.ts'
 import { BadResponse, type Circumstances, ConnectTimeout, failureOf } from './connection-failure.ts'
 import type {
   HttpClient,
@@ -20,6 +11,7 @@ import type {
   ResponseHeaders,
   ResponseStream,
 } from './http-client.ts'
+import { type IdleConnections, idleConnections } from './idle-connections.ts'
 
 const IDLE_MS = 20_000
 // An upstream that sends a second response mostly does so at once: a connection that was idle for a moment has nothing left
@@ -34,7 +26,7 @@ type Pool = {
   readonly options: HttpClientOptions
   readonly open: OpenTransport
   readonly connections: Set<Connection>
-  readonly idle: IdleConnections<Connection>
+  readonly idle: IdleConnections
   isRetired: boolean
 }
 
@@ -165,6 +157,8 @@ function newConnection(transport: Connection['transport'], exchange: Exchange): 
     idleMs: IDLE_MS,
     timer: undefined,
     timerMs: Number.POSITIVE_INFINITY,
+    older: undefined,
+    newer: undefined,
   }
 }
 

@@ -1,0 +1,117 @@
+// Idle connections, found by the account that used them last or by how long they have been idle. Of those that fit, the one
+// used last is reused first, so that the others grow old and are closed.
+import type { Connection } from './connection.ts'
+
+export type IdleConnections = {
+  add(connection: Connection): void
+  // One that the account used last, idle since then or before, and read to its end by this turn of the event loop.
+  take(accountId: string, since: number, turn: number): Connection | undefined
+  // Of any account. `since` never decreases.
+  takeAny(since: number, turn: number): Connection | undefined
+  forget(connection: Connection): void
+  // The one that has been idle longest.
+  oldest(): Connection | undefined
+  all(): readonly Connection[]
+}
+
+export function idleConnections(): IdleConnections {
+  // Linked in the order in which they became idle. Up to `ripe` they fitted the last call of takeAny, so that the next one looks at
+  // those that have become ripe since, instead of searching among hundreds.
+  let oldest: Connection | undefined
+  let newest: Connection | undefined
+  let ripe: Connection | undefined
+  const ofAccount = new Map<string, Connection[]>()
+
+  function remove(connection: Connection): void {
+    const mine = ofAccount.get(connection.accountId)
+    if (mine === undefined || !cutOut(mine, connection)) return
+    if (mine.length === 0) ofAccount.delete(connection.accountId)
+    const { older, newer } = connection
+    if (ripe === connection) ripe = older
+    if (older === undefined) oldest = newer
+    else older.newer = newer
+    if (newer === undefined) newest = older
+    else newer.older = older
+    connection.older = undefined
+    connection.newer = undefined
+  }
+
+  return {
+    add(connection) {
+      connection.older = newest
+      if (newest === undefined) oldest = connection
+      else newest.newer = connection
+      newest = connection
+      const mine = ofAccount.get(connection.accountId)
+      if (mine === undefined) ofAccount.set(connection.accountId, [connection])
+      else mine.push(connection)
+    },
+    take(accountId, since, turn) {
+      const mine = ofAccount.get(accountId)
+      if (mine === undefined) return undefined
+      const end = countUntil(mine, since)
+      for (let at = end - 1; at >= Math.max(0, end - LOOKS_MAX); at--) {
+        const connection = mine[at] as Connection
+        if (!isUsable(connection, turn)) continue
+        remove(connection)
+        return connection
+      }
+      return undefined
+    },
+    takeAny(since, turn) {
+      for (let next = ripe?.newer ?? (ripe === undefined ? oldest : undefined); next !== undefined; next = next.newer) {
+        if (next.idleSinceMs > since) break
+        ripe = next
+      }
+      let connection = ripe
+      for (let looks = 0; connection !== undefined && looks < LOOKS_MAX; looks++) {
+        if (isUsable(connection, turn)) {
+          remove(connection)
+          return connection
+        }
+        connection = connection.older
+      }
+      return undefined
+    },
+    forget: remove,
+    oldest: () => oldest,
+    all() {
+      const connections: Connection[] = []
+      for (let next = oldest; next !== undefined; next = next.newer) connections.push(next)
+      return connections
+    },
+  }
+}
+
+// A few may have closed or not been read; with more of them a new connection is as good.
+const LOOKS_MAX = 16
+
+function isUsable({ readFromTurn, transport }: Connection, turn: number): boolean {
+  return readFromTurn <= turn && !transport.isDestroyed()
+}
+
+// How many have been idle since then or before.
+function countUntil(connections: readonly Connection[], since: number): number {
+  let low = 0
+  let high = connections.length
+  // The usual case: all of them.
+  if (high > 0 && (connections[high - 1] as Connection).idleSinceMs <= since) return high
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((connections[middle] as Connection).idleSinceMs <= since) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+// Those that became idle at the same moment are neighbours.
+function cutOut(connections: Connection[], connection: Connection): boolean {
+  for (let at = countUntil(connections, connection.idleSinceMs) - 1; at >= 0; at--) {
+    if (connections[at] === connection) {
+      connections.splice(at, 1)
+      return true
+    }
+    if ((connections[at] as Connection).idleSinceMs !== connection.idleSinceMs) return false
+  }
+  return false
+}
