@@ -4,12 +4,11 @@ import { test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
 import { openRows } from '../../src/store/billing/open-rows.ts'
 import { applyOp } from '../../src/store/billing/transitions.ts'
-import type { UsageRecord } from '../../src/store/billing/unit-of-work.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { recordCache } from '../../src/store/sqlite/record-cache.ts'
 import { sqliteSql } from '../../src/store/sqlite/sql.ts'
 import { billingStatements } from '../../src/store/sqlite/statements.ts'
-import { openUnitOfWork } from '../../src/store/sqlite/unit-of-work.ts'
+import { type OpenRecord, openUnitOfWork } from '../../src/store/sqlite/unit-of-work.ts'
 import { bill, GATE_ENGINES, openFixture } from '../support/billing-stores.ts'
 
 const [sqlite] = GATE_ENGINES
@@ -18,7 +17,7 @@ test('a row is cached while it is open, and removed with its settlement', async 
   await using fixture = await openFixture(sqlite!.make, 1000n)
   const sql = sqliteSql(fixture.url, systemClock)
   migrate(sql.db)
-  const open = openRows<UsageRecord>()
+  const open = openRows<OpenRecord>()
   const run = billingStatements(sql)
   const parts = { run, owner: 'first', open, records: recordCache(run), uses: new Map<string, number>() }
   const unit = () => openUnitOfWork(parts, Date.now(), 0)

@@ -138,8 +138,8 @@ function servedBy({ model, provider, tokens, priceVersion, price }: ReturnType<t
 }
 
 function recordsOf(row: UsageRecord, unit: UnitOfWork): Records {
-  const account = unit.account(row.accountId)
   const key = unit.key(row.keyId)
+  const account = unit.account(row.accountId)
   if (account === undefined || key === undefined) throw new Error('a usage row names an unknown account or key')
   return { account, key }
 }

@@ -4,12 +4,11 @@ import type { Failpoint } from '../../lib/failpoint.ts'
 import type { BatchResult } from '../billing/group-commit.ts'
 import { openRows } from '../billing/open-rows.ts'
 import { applyOp, type BillingOp, type BillingResult } from '../billing/transitions.ts'
-import type { UsageRecord } from '../billing/unit-of-work.ts'
 import { applyJournal, refuseLostEntries } from './journal.ts'
 import { recordCache } from './record-cache.ts'
 import type { SqliteSql } from './sql.ts'
 import { billingStatements } from './statements.ts'
-import { openUnitOfWork, StaleCache } from './unit-of-work.ts'
+import { type OpenRecord, openUnitOfWork, StaleCache } from './unit-of-work.ts'
 
 export type BillingOptions = {
   // Beyond this many entries the journal is applied early: readers of balances and the next start would notice.
@@ -24,7 +23,7 @@ export type BillingOptions = {
 export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOptions = {}) {
   const { journalMax = 8192, recordsMax = 16_384, onForeignWrite, failpoint } = options
   const run = billingStatements(sql)
-  const open = openRows<UsageRecord>()
+  const open = openRows<OpenRecord>()
   const records = recordCache(run)
   const uses = new Map<string, number>()
   // In memory, since nobody else claims hours: a batch must not pay for something this rare.
@@ -33,7 +32,7 @@ export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOpt
   let journalSize = 0
   // What is in memory is not what is in the file: the journal is applied, and everything read again.
   let isStale = true
-  let inserted = 0
+  let inserted: string[] = []
   // The first write-back is the replay.
   let step: 'replay' | 'write_back' = 'replay'
   lookAtClaims()
@@ -53,7 +52,7 @@ export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOpt
     const unit = openUnitOfWork({ run, owner, open, records, uses }, sql.now(), claimedUntil)
     const results = ops.map(op => ({ ok: true as const, value: applyOp(op, unit) }))
     journalSize += unit.end()
-    inserted += unit.inserted
+    inserted.push(...unit.inserted)
     return results
   }
 
@@ -124,11 +123,11 @@ export function sqliteBilling(sql: SqliteSql, owner: string, options: BillingOpt
     },
     // The record of a key, if it is in memory.
     knownKey: records.knownKey,
-    // Rows that were inserted since the last call.
-    takeInserted(): number {
-      const count = inserted
-      inserted = 0
-      return count
+    // The ids of rows that were inserted since the last call.
+    takeInserted(): readonly string[] {
+      const taken = inserted
+      inserted = []
+      return taken
     },
   }
 

@@ -3,99 +3,101 @@
 // whose changes are only in the journal is never dropped; once the journal has been applied, any may be.
 import type { BudgetPeriod } from '../../domain/budget.ts'
 import type { WindowRecord } from '../billing/budgets.ts'
-import { readAccountRecord, readKeyRecord, readWindowRecord } from '../billing/records.ts'
-import type { AccountRecord, KeyRecord } from '../billing/unit-of-work.ts'
+import { readWindowRecord } from '../billing/records.ts'
 import type { Row } from '../sql/sql.ts'
+import {
+  ACCOUNT,
+  ACCOUNT_AMOUNTS,
+  AccountInMemory,
+  KEY,
+  KEY_AMOUNTS,
+  KeyInMemory,
+  type Place,
+  placesFor,
+} from './balance-records.ts'
 import type { BillingStatements } from './statements.ts'
 
 export type RecordCache = ReturnType<typeof recordCache>
 
 export function recordCache(run: BillingStatements) {
-  const accounts = records<AccountRecord>(id => run.account.get(id) as Row | undefined, readAccountRecord)
-  const keys = records<KeyRecord>(id => run.key.get(id) as Row | undefined, readKeyRecord)
-  const windows = records<WindowRecord>(id => run.window.get(...id.split(' ')) as Row | undefined, readWindowRecord)
+  const accounts = records(ACCOUNT_AMOUNTS, (id, place) => {
+    const row = run.account.get(id) as Row | undefined
+    return row && new AccountInMemory(row, place())
+  })
+  const keys = records(KEY_AMOUNTS, (id, place) => {
+    const row = run.key.get(id) as Row | undefined
+    return row && new KeyInMemory(row, place())
+  })
+  const windows = windowRecords(run)
+  // The key of the last lookup: the next is mostly for its account.
+  let lastKey: KeyInMemory | undefined
 
-  function append({ record: key, before }: Entry<KeyRecord>): void {
-    const account = accounts.known(key.accountId)
-    const [now, was] = account?.record.dirty ? [account.record, account.before] : [undefined, undefined]
-    if (now !== undefined) {
-      refuseImpossible(now.id, now.available, now.held, now.spent, now.owed)
-      if (now.available > 0n && now.owed > 0n) throw new Error(`account ${now.id} would have credits and owe some`)
-    }
-    refuseImpossible(key.id, key.spent, key.held)
+  function account(id: string): AccountInMemory | undefined {
+    if (lastKey?.accountId !== id) return accounts.of(id)
+    if (lastKey.account === undefined) lastKey.account = accounts.of(id)
+    else accounts.touch(lastKey.account)
+    return lastKey.account
+  }
+
+  function append(key: KeyInMemory): void {
+    const account = key.account?.dirty ? key.account : undefined
+    account?.refuseNegative()
+    if (account !== undefined && account.available > 0n && account.owed > 0n)
+      throw new Error(`account ${account.id} would have credits and owe some`)
+    key.refuseNegative()
     run.append.get(
       key.accountId,
       key.id,
-      now === undefined ? 0n : now.available - was.available,
-      now === undefined ? 0n : now.held - was.held,
-      now === undefined ? 0n : now.spent - was.spent,
-      now === undefined ? 0n : now.owed - was.owed,
-      key.spent - before.spent,
-      key.held - before.held,
+      account === undefined ? 0n : account.change(ACCOUNT.available),
+      account === undefined ? 0n : account.change(ACCOUNT.held),
+      account === undefined ? 0n : account.change(ACCOUNT.spent),
+      account === undefined ? 0n : account.change(ACCOUNT.owed),
+      key.change(KEY.spent),
+      key.change(KEY.held),
       key.day,
       key.dayCount,
-      now === undefined ? 0 : now.month,
-      now === undefined ? 0n : now.monthBase - was.monthBase,
+      account === undefined ? 0 : account.month,
+      account === undefined ? 0n : account.change(ACCOUNT.monthBase),
       key.month,
-      key.monthBase - before.monthBase,
+      key.change(KEY.monthBase),
     )
-    if (now !== undefined) {
-      was.available = now.available
-      was.held = now.held
-      was.spent = now.spent
-      was.owed = now.owed
-      was.monthBase = now.monthBase
-      now.dirty = false
-    }
-    before.spent = key.spent
-    before.held = key.held
-    before.monthBase = key.monthBase
-    key.dirty = false
-  }
-
-  function appendWindow({ record: window, before }: Entry<WindowRecord>): void {
-    const { subject, period, began, spent, held } = window
-    refuseImpossible(`a ${period} of ${subject}`, spent, held)
-    run.appendWindow.get(subject, period, began, spent - before.spent, held - before.held)
-    before.spent = spent
-    before.held = held
-    window.dirty = false
+    account?.keepChanges()
+    key.keepChanges()
   }
 
   return {
-    account: accounts.of,
-    key: keys.of,
-    // A record that is in memory, without reading one.
-    knownKey: (id: string): KeyRecord | undefined => keys.known(id)?.record,
-    window: (subject: string, period: BudgetPeriod, began: number): WindowRecord | undefined =>
-      windows.of(`${subject} ${period} ${began}`),
-    openWindow(subject: string, period: BudgetPeriod, began: number): WindowRecord {
-      const fresh = () => ({ subject, period, began, spent: 0n, held: 0n, dirty: false })
-      return windows.ofOrNew(`${subject} ${period} ${began}`, fresh)
+    account,
+    key(id: string): KeyInMemory | undefined {
+      if (lastKey?.id === id) keys.touch(lastKey)
+      else lastKey = keys.of(id)
+      return lastKey
     },
+    // The next lookup is for this key, if it is still in memory.
+    expectKey(key: KeyInMemory | undefined): void {
+      if (key?.isDropped === false) lastKey = key
+    },
+    // A record that is in memory, without reading one.
+    knownKey: keys.known,
+    window: windows.find,
+    openWindow: windows.open,
     // Of the largest of the three.
     size: () => Math.max(accounts.size(), keys.size(), windows.size()),
     // Appends what this batch has changed to the journals: an entry per key, with the changes of its account in the entry of the
     // first of its keys, and an entry per window. Returns the number of entries.
     writeJournal(): number {
-      let entries = 0
-      for (const entry of windows.takeTouched()) {
-        if (!entry.record.dirty) continue
-        appendWindow(entry)
+      let entries = windows.writeJournal()
+      for (const key of keys.takeTouched()) {
+        if (!key.dirty) continue
+        append(key)
         entries += 1
       }
-      for (const entry of keys.takeTouched()) {
-        if (!entry.record.dirty) continue
-        append(entry)
-        entries += 1
-      }
-      for (const { record } of accounts.takeTouched()) {
-        if (record.dirty) throw new Error(`account ${record.id} has changed without one of its keys`)
-      }
+      for (const { id, dirty } of accounts.takeTouched())
+        if (dirty) throw new Error(`account ${id} has changed without one of its keys`)
       return entries
     },
     // Only while the journal is empty.
     drop(): void {
+      lastKey = undefined
       accounts.drop()
       keys.drop()
       windows.drop()
@@ -103,62 +105,114 @@ export function recordCache(run: BillingStatements) {
   }
 }
 
-// A record, and its balances as of the last batch.
-type Entry<Kept> = { readonly id: string; readonly record: Kept; readonly before: Kept; isTouched: boolean }
+type InMemory = { readonly id: string; isTouched: boolean; isDropped: boolean }
 
-function records<Kept>(find: (id: string) => Row | undefined, read: (row: Row) => Kept) {
-  const entries = new Map<string, Entry<Kept>>()
-  let touched: Entry<Kept>[] = []
-  // Most operations of a batch share an account, and comparing two ids is faster than a table lookup.
-  let last: Entry<Kept> | undefined
+function records<Kept extends InMemory>(amounts: number, read: (id: string, place: () => Place) => Kept | undefined) {
+  const place = placesFor(amounts)
+  const known = new Map<string, Kept>()
+  let touched: Kept[] = []
 
-  function load(id: string): Entry<Kept> | undefined {
-    const row = find(id)
-    return row === undefined ? undefined : keep(id, () => read(row))
+  function touch(record: Kept): void {
+    if (record.isTouched) return
+    record.isTouched = true
+    touched.push(record)
   }
 
-  function keep(id: string, make: () => Kept): Entry<Kept> {
-    const entry = { id, record: make(), before: make(), isTouched: false }
-    entries.set(id, entry)
-    return entry
-  }
-
-  function touch(entry: Entry<Kept>): Kept {
-    last = entry
-    if (!entry.isTouched) {
-      entry.isTouched = true
-      touched.push(entry)
-    }
-    return entry.record
+  function load(id: string): Kept | undefined {
+    const record = read(id, place)
+    if (record !== undefined) known.set(id, record)
+    return record
   }
 
   return {
-    known: (id: string) => entries.get(id),
-    size: () => entries.size,
+    known: (id: string) => known.get(id),
+    size: () => known.size,
+    touch,
     of(id: string): Kept | undefined {
-      if (last?.id === id) return last.record
-      const entry = entries.get(id) ?? load(id)
-      return entry && touch(entry)
+      const record = known.get(id) ?? load(id)
+      if (record !== undefined) touch(record)
+      return record
     },
-    ofOrNew(id: string, make: () => Kept): Kept {
-      return touch(entries.get(id) ?? load(id) ?? keep(id, make))
-    },
-    takeTouched(): readonly Entry<Kept>[] {
+    takeTouched(): readonly Kept[] {
       const taken = touched
-      for (const entry of taken) entry.isTouched = false
+      for (const record of taken) record.isTouched = false
       touched = []
-      last = undefined
       return taken
     },
     drop(): void {
-      entries.clear()
+      for (const record of known.values()) record.isDropped = true
+      known.clear()
       touched = []
-      last = undefined
     },
   }
 }
 
-// The CHECKs of the tables would only find it at the next write-back, where it could no longer be refused.
-function refuseImpossible(id: string, ...amounts: readonly bigint[]): void {
-  for (const amount of amounts) if (amount < 0n) throw new Error(`a balance of ${id} would be below zero`)
+// A window, and its amounts as of the last batch.
+type Window = { readonly record: WindowRecord; spent: bigint; held: bigint; isTouched: boolean }
+
+function windowRecords(run: BillingStatements) {
+  const windows = new Map<string, Window>()
+  let touched: Window[] = []
+
+  function load(subject: string, period: BudgetPeriod, began: number): WindowRecord | undefined {
+    const row = run.window.get(subject, period, began) as Row | undefined
+    return row && readWindowRecord(row)
+  }
+
+  function keep(id: string, record: WindowRecord): Window {
+    const window = { record, spent: record.spent, held: record.held, isTouched: false }
+    windows.set(id, window)
+    return window
+  }
+
+  function touch(window: Window): WindowRecord {
+    if (!window.isTouched) {
+      window.isTouched = true
+      touched.push(window)
+    }
+    return window.record
+  }
+
+  function find(subject: string, period: BudgetPeriod, began: number): WindowRecord | undefined {
+    const id = `${subject} ${period} ${began}`
+    const known = windows.get(id)
+    if (known !== undefined) return touch(known)
+    const record = load(subject, period, began)
+    return record && touch(keep(id, record))
+  }
+
+  function append(window: Window): void {
+    const { subject, period, began, spent, held } = window.record
+    if (spent < 0n || held < 0n) throw new Error(`a balance of a ${period} of ${subject} would be below zero`)
+    run.appendWindow.get(subject, period, began, spent - window.spent, held - window.held)
+    window.spent = spent
+    window.held = held
+    window.record.dirty = false
+  }
+
+  return {
+    find,
+    open(subject: string, period: BudgetPeriod, began: number): WindowRecord {
+      const known = find(subject, period, began)
+      if (known !== undefined) return known
+      const record = { subject, period, began, spent: 0n, held: 0n, dirty: false }
+      return touch(keep(`${subject} ${period} ${began}`, record))
+    },
+    size: () => windows.size,
+    writeJournal(): number {
+      let entries = 0
+      for (const window of touched) {
+        window.isTouched = false
+        if (!window.record.dirty) continue
+        append(window)
+        entries += 1
+      }
+      touched = []
+      return entries
+    },
+    drop(): void {
+      windows.clear()
+      touched = []
+    },
+  }
 }

@@ -107,9 +107,11 @@ function warnOfWriter(): void {
 
 function commitOps(ops: FlatBatch): FlatBatch {
   if (billing === undefined) return []
-  const results = packResults(billing.commit(unpackOps(ops)))
-  index?.added(billing.takeInserted())
-  return results
+  try {
+    return packResults(billing.commit(unpackOps(ops)))
+  } finally {
+    index?.added(billing.takeInserted())
+  }
 }
 
 async function answer(request: Exclude<Request, { ops: FlatBatch }>): Promise<unknown> {

@@ -9,18 +9,22 @@ import { readUsageRecord } from '../billing/records.ts'
 import type { UnitOfWork, UsageRecord } from '../billing/unit-of-work.ts'
 import { eventIdAt } from '../sql/outbox.ts'
 import type { Row } from '../sql/sql.ts'
+import type { KeyInMemory } from './balance-records.ts'
 import type { RecordCache } from './record-cache.ts'
 import { type BillingStatements, closeOpened, insertClosed, insertOpened } from './statements.ts'
 
-// `end` returns the number of entries that it has appended to the journal.
-export type SqliteUnitOfWork = UnitOfWork & { readonly inserted: number; end(): number }
+// `inserted` are the ids of its new rows; `end` returns the number of entries that it has appended to the journal.
+export type SqliteUnitOfWork = UnitOfWork & { readonly inserted: readonly string[]; end(): number }
 
 export class StaleCache extends Error {}
+
+// With the key that it will be settled for: settlements need not look it up.
+export type OpenRecord = UsageRecord & { readonly key: KeyInMemory | undefined }
 
 type UnitOfWorkDeps = {
   readonly run: BillingStatements
   readonly owner: string
-  readonly open: OpenRows<UsageRecord>
+  readonly open: OpenRows<OpenRecord>
   readonly records: RecordCache
   // When secrets were last used; written with the balances.
   readonly uses: Map<string, number>
@@ -31,20 +35,23 @@ export function openUnitOfWork(
   now: number,
   claimedUntil: number,
 ): SqliteUnitOfWork {
-  let inserted = 0
+  const inserted: string[] = []
   // Hardly ever any: rows are written long before their hour is claimed.
   let changedHours: Set<number> | undefined
 
   return {
     now,
-    get inserted() {
-      return inserted
-    },
+    inserted,
     account: records.account,
     key: records.key,
     window: records.window,
     openWindow: records.openWindow,
-    row: requestId => open.recall(requestId) ?? readRow(run, requestId),
+    row(requestId) {
+      const known = open.recall(requestId)
+      if (known === undefined) return readRow(run, requestId)
+      records.expectKey(known.key)
+      return known
+    },
     // One process owns the file: any other owner of an open row is dead.
     abandoned: live => abandonedRows(run, owner, new Set(live)),
     changes(createdAt) {
@@ -55,12 +62,12 @@ export function openUnitOfWork(
 
     insertOpen(row) {
       insertOpened(run.insertOpen, row, owner)
-      inserted += 1
-      open.remember(openRecord(row.facts, row.hold))
+      inserted.push(row.facts.requestId)
+      open.remember(openRecord(row.facts, row.hold, records.key(row.facts.keyId)))
     },
     insertClosed(row) {
       insertClosed(run.insertClosed, row)
-      inserted += 1
+      inserted.push(row.facts.requestId)
     },
     closeRow(row, to, bill) {
       const isAsRemembered = closeOpened(run.closeRow, row.state, to, bill)
@@ -81,8 +88,9 @@ export function openUnitOfWork(
 }
 
 // The checkpoint is only needed by recovery, which reads it from the database.
-function openRecord({ requestId, accountId, keyId, createdAt }: RequestFacts, hold: Nano): UsageRecord {
-  return { requestId, state: 'open', accountId, keyId, hold, cost: 0n, checkpoint: null, createdAt }
+function openRecord(facts: RequestFacts, hold: Nano, key: KeyInMemory | undefined): OpenRecord {
+  const { requestId, accountId, keyId, createdAt } = facts
+  return { requestId, state: 'open', accountId, keyId, hold, cost: 0n, checkpoint: null, createdAt, key }
 }
 
 function abandonedRows(run: BillingStatements, owner: string, live: ReadonlySet<string>): readonly UsageRecord[] {

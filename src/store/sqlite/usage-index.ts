@@ -32,21 +32,35 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
   let recent = count()
   let moving: Promise<void> | undefined
   let isClosing = false
+  // Of the entries that slices move: the last one, and those that were inserted meanwhile, which a slice may have missed. Rows are
+  // inserted in the order in which requests are admitted, so that one with an older id may come later.
+  let last = ''
+  let late: string[] = []
 
   async function move(): Promise<void> {
     const { roundMax, stepMax } = bounds
-    const last = text(((await get(OLDEST, ['~', roundMax - 1])) ?? (await get(NEWEST)))?.request_id)
+    late = []
+    last = text(((await get(OLDEST, ['~', roundMax - 1])) ?? (await get(NEWEST)))?.request_id)
     const sample = await all(SAMPLE, [last])
     await turn()
-    if (!isOfFewKeys(sample)) await moveByKey(last, sample)
+    const isMoved = !isOfFewKeys(sample)
+    if (isMoved) await moveByKey(sample)
     for (let moved = stepMax; moved >= stepMax && !isClosing; await turn()) {
-      moved = await sql.transaction(tx => moveOldest(tx, last, { max: stepMax, failpoint }))
+      moved = await sql.transaction(tx => removeOldest(tx, { isMoved }))
       failpoint?.('after_index_delete')
     }
   }
 
+  // Removes the oldest entries from `usage_recent`, and moves those that no slice has moved.
+  async function removeOldest(tx: Tx, { isMoved }: { readonly isMoved: boolean }): Promise<number> {
+    const upTo = text((await tx.get(OLDEST, [last, bounds.stepMax - 1]))?.request_id ?? last)
+    if (!isMoved || late.some(id => id <= upTo)) await tx.run(MOVE_UP_TO, [upTo])
+    failpoint?.('in_index_delete')
+    return tx.run('DELETE FROM usage_recent WHERE request_id <= $1', [upTo])
+  }
+
   // Entries are in both tables until all are moved: deleting them one by one would write most pages of `usage_recent` each time.
-  async function moveByKey(last: string, sample: readonly Row[]): Promise<void> {
+  async function moveByKey(sample: readonly Row[]): Promise<void> {
     const slices = Math.ceil(Math.min(recent, bounds.roundMax) / bounds.sliceMax)
     let [keyId, requestId] = ['', '']
     for (const end of [...endsOf(sample, slices), { key_id: '~', request_id: '' }]) {
@@ -61,9 +75,10 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
   }
 
   return {
-    // Rows were inserted.
-    added(rows: number): void {
-      recent += rows
+    // Rows were inserted: called before anything else may happen to them.
+    added(ids: readonly string[]): void {
+      recent += ids.length
+      if (moving !== undefined) for (const id of ids) if (id <= last) late.push(id)
       if (recent < bounds.recentMax || moving !== undefined || isClosing) return
       // Counted again, since rows were deleted too. An error (a full disk) leaves the rest where it is, for the next attempt, as many
       // rows later.
@@ -108,16 +123,6 @@ const MOVE_SLICE = `INSERT OR IGNORE INTO usage_by_key (key_id, request_id)
   SELECT key_id, request_id FROM usage_recent
   WHERE request_id <= $1 AND (key_id, request_id) > ($2, $3) AND (key_id, request_id) <= ($4, $5)
   ORDER BY key_id, request_id`
-
-type Step = { readonly max: number; readonly failpoint: Failpoint | undefined }
-
-// Also what a slice has moved: rows are inserted in the order in which requests end, and one with an older id may have come later.
-async function moveOldest(tx: Tx, last: string, { max, failpoint }: Step): Promise<number> {
-  const upTo = text((await tx.get(OLDEST, [last, max - 1]))?.request_id ?? last)
-  await tx.run(MOVE_UP_TO, [upTo])
-  failpoint?.('in_index_delete')
-  return tx.run('DELETE FROM usage_recent WHERE request_id <= $1', [upTo])
-}
 
 const NEWEST = 'SELECT request_id FROM usage_recent ORDER BY request_id DESC LIMIT 1'
 const OLDEST = 'SELECT request_id FROM usage_recent WHERE request_id <= $1 ORDER BY request_id LIMIT 1 OFFSET $2'

@@ -1,6 +1,7 @@
 // The journal of balances on SQLite: a balance is what is stored plus its journal, for every reader and after every interruption.
 
 import assert from 'node:assert/strict'
+import { randomUUIDv7 } from 'node:crypto'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -58,6 +59,28 @@ test('operators find and change the balance of this instant', async () => {
 
   assert.deepEqual([short.kind, enough.kind, suspended.kind], ['insufficient_funds', 'reserved', 'suspended'])
   assert.deepEqual(await fixture.balance(), { available: 180n, held: 0n, spent: 20n, owed: 0n })
+})
+
+test('a request that began before its account was changed is settled on the record that others read since', async () => {
+  await using fixture = await openFixture(make, 1000n)
+  const { store } = fixture
+  const spendable = async (id: string) => {
+    const reserved = await store.billing.reserve(fixture.ask(id, { entry: UNBILLED }))
+    const { balance, key } = (reserved.kind === 'reserved' && reserved.balances) || assert.fail(reserved.kind)
+    return [balance.available, balance.held, balance.spent, key.held, key.spent]
+  }
+  const reserved = await store.billing.reserve(fixture.ask('r1'))
+  const hold = reserved.kind === 'reserved' ? reserved.hold : assert.fail(reserved.kind)
+  const credits = { id: randomUUIDv7(), accountId: 'acct', amount: 500n, note: null, idempotencyKey: 'twice' }
+  await store.accounts.addCredits(credits, { name: 'test', address: 'local' })
+
+  const before = await spendable('r2')
+  await store.billing.settle(bill('r1', { prompt: 10 }))
+  const after = await spendable('r3')
+
+  assert.ok(hold > 0n)
+  assert.deepEqual(before, [1500n - hold, hold, 0n, hold, 0n])
+  assert.deepEqual(after, [1490n, 0n, 10n, 0n, 10n])
 })
 
 test('a key that is revoked while its balance is in the journal keeps what it spent, and its open request is settled', async () => {

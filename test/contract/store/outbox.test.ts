@@ -4,7 +4,6 @@ import { test } from 'node:test'
 import type { OutboxEvent } from '../../../src/domain/events.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { openRows } from '../../../src/store/billing/open-rows.ts'
-import type { UsageRecord } from '../../../src/store/billing/unit-of-work.ts'
 import { openPostgresSql } from '../../../src/store/postgres/sql.ts'
 import { openPostgresUnitOfWork, type RowOwner } from '../../../src/store/postgres/unit-of-work.ts'
 import { emit, eventIdAt } from '../../../src/store/sql/outbox.ts'
@@ -13,7 +12,7 @@ import { migrate } from '../../../src/store/sqlite/migrate.ts'
 import { recordCache } from '../../../src/store/sqlite/record-cache.ts'
 import { sqliteSql } from '../../../src/store/sqlite/sql.ts'
 import { billingStatements } from '../../../src/store/sqlite/statements.ts'
-import { openUnitOfWork } from '../../../src/store/sqlite/unit-of-work.ts'
+import { type OpenRecord, openUnitOfWork } from '../../../src/store/sqlite/unit-of-work.ts'
 import { GATE_ENGINES, openFixture } from '../../support/billing-stores.ts'
 import { ENGINES, openRepositories } from '../../support/engines.ts'
 
@@ -85,7 +84,7 @@ async function raiseOnSqlite(path: string, onces: readonly (string | null)[]): P
   const run = billingStatements(sql)
   const records = recordCache(run)
   const unit = openUnitOfWork(
-    { run, owner: 'first', open: openRows<UsageRecord>(), records, uses: new Map() },
+    { run, owner: 'first', open: openRows<OpenRecord>(), records, uses: new Map() },
     Date.now(),
     0,
   )

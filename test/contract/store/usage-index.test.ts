@@ -34,15 +34,17 @@ for (const { moved, end, isInBoth } of [
     const list = async () => {
       inBoth += count(fixture.url, IN_BOTH)
       if (late.length < 5) {
-        late.push(`r0-late-${late.length}`)
-        await fixture.store.billing.reserve(fixture.ask(late.at(-1) ?? '', { entry: UNBILLED }))
+        const id = `r0-late-${late.length}`
+        late.push(id)
+        await fixture.store.billing.reserve(fixture.ask(id, { entry: UNBILLED }))
+        index.added([id])
       }
       const { data } = await fixture.store.usage.list({ limit: 100, keyId: 'key', endpoint: 'all', lookMax: 1000 })
       listed.push(data.length - late.length)
     }
     const index = usageIndex(sql, { bounds: SMALL, turn: list })
 
-    index.added(1)
+    index.added(['r'])
     await until('all are moved', async () => recent(fixture.url) === 0)
     await index.close()
     sql.close()
@@ -59,10 +61,10 @@ test('of a large backlog of rows that are not in the index by key, a limited num
   const sql = sqliteSql(fixture.url, systemClock)
   const index = usageIndex(sql, { bounds: { ...SMALL, roundMax: 15 } })
 
-  index.added(1)
+  index.added(['r'])
   await until('some are moved', async () => recent(fixture.url) === 15)
   await until('the rest is moved when further rows come', async () => {
-    index.added(0)
+    index.added([])
     return recent(fixture.url) === 0
   })
   await index.close()
@@ -76,7 +78,7 @@ test('rows that cannot be moved to the index by key, or counted, do not end the 
   const sql = sqliteSql(fixture.url, systemClock)
   const index = usageIndex({ ...sql, prepare: failsAfter(1, sql.prepare) }, { bounds: { ...SMALL, recentMax: 1 } })
 
-  index.added(1)
+  index.added(['r'])
   await assert.doesNotReject(index.close())
   sql.close()
 })

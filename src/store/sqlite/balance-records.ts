@@ -1,0 +1,179 @@
+// The records of accounts and keys that the store's thread has in memory. Their amounts are 64-bit integers beside each other, as of
+// now and as of the last batch: as fields, each would be an object of its own, allocated by every change, and with thousands of
+// accounts hardly any would be in the processor's cache when it is needed. A sum that does not fit becomes negative, and is refused
+// like any other negative balance.
+import type { Budget } from '../../domain/budget.ts'
+import type { Nano } from '../../domain/credits.ts'
+import { readAccountRecord, readKeyRecord } from '../billing/records.ts'
+import type { AccountRecord, KeyRecord } from '../billing/unit-of-work.ts'
+import type { Row } from '../sql/sql.ts'
+
+// A place for the amounts of a record, twice.
+export type Place = { readonly words: BigInt64Array; readonly at: number }
+
+const RECORDS_IN_ONE_PIECE = 1024
+
+// Places in large pieces of memory, each of which lives as long as one of its records.
+export function placesFor(amounts: number): () => Place {
+  const size = 2 * amounts
+  let words = new BigInt64Array(0)
+  let next = 0
+  return () => {
+    if (next === words.length) {
+      words = new BigInt64Array(size * RECORDS_IN_ONE_PIECE)
+      next = 0
+    }
+    next += size
+    return { words, at: next - size }
+  }
+}
+
+class BalanceRecord {
+  readonly id: string
+  readonly name: string
+  readonly budgets: readonly Budget[]
+  month: number
+  dirty = false
+  // By the current batch.
+  isTouched = false
+  // No longer in memory: the file may have changed since.
+  isDropped = false
+  private readonly words: BigInt64Array
+  private readonly at: number
+  private readonly amounts: number
+
+  constructor(of: Pick<AccountRecord, 'id' | 'name' | 'budgets' | 'month'>, place: Place, amounts: readonly Nano[]) {
+    this.id = of.id
+    this.name = of.name
+    this.budgets = of.budgets
+    this.month = of.month
+    this.words = place.words
+    this.at = place.at
+    this.amounts = amounts.length
+    this.words.set(amounts, this.at)
+    this.keepChanges()
+  }
+
+  protected amount(i: number): Nano {
+    return this.words[this.at + i] as Nano
+  }
+
+  protected setAmount(i: number, amount: Nano): void {
+    this.words[this.at + i] = amount
+  }
+
+  // Since the last batch.
+  change(i: number): Nano {
+    return (this.words[this.at + i] as Nano) - (this.words[this.at + this.amounts + i] as Nano)
+  }
+
+  // They are in the journal.
+  keepChanges(): void {
+    const { words, at, amounts } = this
+    for (let i = at; i < at + amounts; i++) words[i + amounts] = words[i] as Nano
+    this.dirty = false
+  }
+
+  // The CHECKs of the tables would only find it at the next write-back, where it could no longer be refused. The last amount is the
+  // month's base, which has none.
+  refuseNegative(): void {
+    for (let i = 0; i < this.amounts - 1; i++)
+      if (this.amount(i) < 0n) throw new Error(`a balance of ${this.id} would be below zero`)
+  }
+}
+
+// The places of amounts, by which their changes are read.
+export const ACCOUNT = { available: 0, held: 1, spent: 2, owed: 3, monthBase: 4 } as const
+export const ACCOUNT_AMOUNTS = 5
+
+export class AccountInMemory extends BalanceRecord implements AccountRecord {
+  readonly status: string
+  readonly lowBalance: Nano | null
+
+  constructor(row: Row, place: Place) {
+    const read = readAccountRecord(row)
+    super(read, place, [read.available, read.held, read.spent, read.owed, read.monthBase])
+    this.status = read.status
+    this.lowBalance = read.lowBalance
+  }
+
+  get available(): Nano {
+    return this.amount(ACCOUNT.available)
+  }
+  set available(amount: Nano) {
+    this.setAmount(ACCOUNT.available, amount)
+  }
+  get held(): Nano {
+    return this.amount(ACCOUNT.held)
+  }
+  set held(amount: Nano) {
+    this.setAmount(ACCOUNT.held, amount)
+  }
+  get spent(): Nano {
+    return this.amount(ACCOUNT.spent)
+  }
+  set spent(amount: Nano) {
+    this.setAmount(ACCOUNT.spent, amount)
+  }
+  get owed(): Nano {
+    return this.amount(ACCOUNT.owed)
+  }
+  set owed(amount: Nano) {
+    this.setAmount(ACCOUNT.owed, amount)
+  }
+  get monthBase(): Nano {
+    return this.amount(ACCOUNT.monthBase)
+  }
+  set monthBase(amount: Nano) {
+    this.setAmount(ACCOUNT.monthBase, amount)
+  }
+}
+
+export const KEY = { spent: 0, held: 1, monthBase: 2 } as const
+export const KEY_AMOUNTS = 3
+
+export class KeyInMemory extends BalanceRecord implements KeyRecord {
+  readonly accountId: string
+  readonly version: number
+  readonly dailyLimit: number | null
+  readonly creditLimit: Nano | null
+  readonly expiresAt: number | null
+  readonly dead: boolean
+  day: number
+  dayCount: number
+  // Once it was looked up.
+  account: AccountInMemory | undefined
+
+  constructor(row: Row, place: Place) {
+    const read = readKeyRecord(row)
+    super(read, place, [read.spent, read.held, read.monthBase])
+    this.accountId = read.accountId
+    this.version = read.version
+    this.dailyLimit = read.dailyLimit
+    this.creditLimit = read.creditLimit
+    this.expiresAt = read.expiresAt
+    this.dead = read.dead
+    this.day = read.day
+    this.dayCount = read.dayCount
+    this.account = undefined
+  }
+
+  get spent(): Nano {
+    return this.amount(KEY.spent)
+  }
+  set spent(amount: Nano) {
+    this.setAmount(KEY.spent, amount)
+  }
+  get held(): Nano {
+    return this.amount(KEY.held)
+  }
+  set held(amount: Nano) {
+    this.setAmount(KEY.held, amount)
+  }
+  get monthBase(): Nano {
+    return this.amount(KEY.monthBase)
+  }
+  set monthBase(amount: Nano) {
+    this.setAmount(KEY.monthBase, amount)
+  }
+}

@@ -1,0 +1,64 @@
+// Balance records of the store's thread: amounts as 64-bit integers beside each other behave like amounts in fields, and what does
+// not fit is refused.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ACCOUNT, ACCOUNT_AMOUNTS, AccountInMemory, placesFor } from '../../src/store/sqlite/balance-records.ts'
+
+const NAMES = ['available', 'held', 'spent', 'owed', 'monthBase'] as const
+
+test('the amounts of thousands of records are independent, and changes are counted from the last batch', () => {
+  const amount = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n })
+  const step = fc.record({ record: fc.nat(2999), name: fc.constantFrom(...NAMES), amount, isEnd: fc.boolean() })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 50 }), steps => {
+      const place = placesFor(ACCOUNT_AMOUNTS)
+      const records = Array.from({ length: 3000 }, (_, i) => new AccountInMemory(rowOf(i), place()))
+      const now = records.map((_, i) => ({ available: BigInt(i), held: 1n, spent: 2n, owed: 0n, monthBase: 3n }))
+      const before = structuredClone(now)
+
+      for (const { record: i, name, amount, isEnd } of steps) {
+        const record = records[i] as AccountInMemory
+        record[name] = amount
+        now[i]![name] = amount
+        assert.equal(record.change(ACCOUNT[name]), amount - before[i]![name])
+        if (isEnd) {
+          record.keepChanges()
+          before[i] = { ...now[i]! }
+        }
+      }
+
+      for (const [i, record] of records.entries()) for (const name of NAMES) assert.equal(record[name], now[i]![name])
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test('a sum beyond 64 bits and an amount below zero are refused', () => {
+  const record = new AccountInMemory(rowOf(5), placesFor(ACCOUNT_AMOUNTS)())
+  record.refuseNegative()
+
+  record.spent = 2n ** 63n - 1n
+  record.refuseNegative()
+  record.spent += 1n
+  assert.throws(() => record.refuseNegative(), /acct_5 would be below zero/)
+  record.spent = 0n
+  record.held -= 2n
+  assert.throws(() => record.refuseNegative(), /acct_5 would be below zero/)
+})
+
+function rowOf(i: number) {
+  return {
+    id: `acct_${i}`,
+    name: 'test',
+    status: 'active',
+    available: BigInt(i),
+    held: 1n,
+    spent: 2n,
+    owed: 0n,
+    month: 1n,
+    month_base: 3n,
+    budgets: '[]',
+    low_balance: null,
+  }
+}
