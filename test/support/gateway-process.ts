@@ -103,6 +103,7 @@ export function inheritedEnv(): Environment {
 // As a gateway would choose them, so that its process need not re-execute itself.
 const CHOSEN_ENV = {
   MALLOC_ARENA_MAX: '2',
+  GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
   NODE_OPTIONS: '--max-semi-space-size=12',
   // The tests' own Postgres is fast and not durable.
   TURNPIKE_ALLOW_UNSAFE_DATABASE: '1',

@@ -137,7 +137,7 @@ test('in an existing data dir that others can read, no file is readable by other
 })
 
 test("the process has the gateway's memory settings, unless others were chosen", async () => {
-  const NOTHING = { MALLOC_ARENA_MAX: undefined, NODE_OPTIONS: undefined }
+  const NOTHING = { MALLOC_ARENA_MAX: undefined, GLIBC_TUNABLES: undefined, NODE_OPTIONS: undefined }
   await using left = await startGateway({ env: NOTHING })
   await using chosen = await startGateway({ env: { ...NOTHING, NODE_OPTIONS: '--max-semi-space-size=4' } })
   await using oneOfTwo = await startGateway({ env: { ...NOTHING, MALLOC_ARENA_MAX: '7' } })
@@ -147,6 +147,7 @@ test("the process has the gateway's memory settings, unless others were chosen",
 
   assert.deepEqual([left, chosen, oneOfTwo].map(isOurs), [true, false, true])
   assert.ok(of('environ', left).includes('MALLOC_ARENA_MAX=2'))
+  assert.ok(of('environ', left).includes('GLIBC_TUNABLES=glibc.malloc.hugetlb=1'))
   assert.ok(of('environ', oneOfTwo).includes('MALLOC_ARENA_MAX=7'))
   // V8 prints this for an unknown flag, and continues without it.
   assert.deepEqual(
