@@ -2,9 +2,11 @@
 // since the reservation compares versions itself. See docs/decisions/key-lookups.md.
 import { hash as digest } from 'node:crypto'
 import type { Call } from '../domain/handoff.ts'
+import type { MarkedAccount } from '../domain/identifiers.ts'
 import {
   ACCOUNT_STATUSES,
   type AuthenticatedKey,
+  type Key,
   keyStatus,
   SCOPES,
   type Scope,
@@ -19,7 +21,8 @@ import { fairQueue, QueueFull } from '../lib/fair-queue.ts'
 import { type Address, addressBlock } from '../lib/ip-address.ts'
 import { lru } from '../lib/lru.ts'
 import { type Bucket, fullBucket, type Standing, standing, take, waitSeconds } from '../lib/token-bucket.ts'
-import type { BillingStore } from '../store/contract/store.ts'
+import { type BillingStore, type LastUse, noUse } from '../store/contract/store.ts'
+import type { CountedKey } from './rate-limit.ts'
 
 export type Authenticator = {
   // A promise only if a lookup is needed.
@@ -36,7 +39,11 @@ export type Authenticator = {
 }
 
 // Whether the record came from the cache or was read for this call.
-export type Authenticated = { readonly caller: AuthenticatedKey; readonly hash: string; readonly isCached: boolean }
+export type Authenticated = {
+  readonly caller: AuthenticatedKey
+  readonly lastUse: LastUse
+  readonly isCached: boolean
+}
 
 // A lookup that began before `since` (monotonic) is not sufficient. Known keys wait only for others of the same account.
 export type Ask = { readonly since: number; readonly known?: AuthenticatedKey }
@@ -72,14 +79,18 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     const cached = cache.get(hash)
     if (cached !== undefined && isAlive(cached, clock.now())) {
       onCache(true)
-      return { caller: cached, hash, isCached: true }
+      return { caller: cached, lastUse: cached.lastUse, isCached: true }
     }
     onCache(false)
     if (!othersMayChangeKeys && cache.isUnknown(hash)) throw failures.refusal(call.address)
-    return again(call, hash, { since: call.startedMs }).then(caller => ({ caller, hash, isCached: false }))
+    return again(call, hash, { since: call.startedMs }).then(caller => ({
+      caller,
+      lastUse: caller.lastUse,
+      isCached: false,
+    }))
   }
 
-  async function again(call: Call, hash: string, ask: Ask): Promise<AuthenticatedKey> {
+  async function again(call: Call, hash: string, ask: Ask): Promise<CachedKey> {
     const began = cache.generation()
     const caller = await lookups.find(hash, ask, call.address)
     if (caller === undefined) {
@@ -127,14 +138,21 @@ function isAlive(caller: AuthenticatedKey, now: number): boolean {
   return secretAlive(caller.secret, now) && keyStatus(caller.key, now) === 'active'
 }
 
+// With places for what is remembered of a key and its account.
+type CachedKey = AuthenticatedKey & {
+  readonly key: CountedKey
+  readonly account: MarkedAccount & { readonly retries: undefined }
+  readonly lastUse: LastUse
+}
+
 // Records by the hash of their secret, and hashes recently found to be unknown.
 type KeyCache = ReturnType<typeof keyCache>
 
 function keyCache(needs: AuthenticateNeeds) {
   const { clock, unknownKeyCacheMs } = needs
-  const cachedKeys = lru<string, AuthenticatedKey>(needs.keysCachedMax, unlink)
+  const cachedKeys = lru<string, CachedKey>(needs.keysCachedMax, unlink)
   // Customers choose the lists of their keys, and thousands of long ones would fill the memory. A hash is in one of the two caches.
-  const longKeys = lru<string, AuthenticatedKey>(needs.longKeysCachedMax, unlink)
+  const longKeys = lru<string, CachedKey>(needs.longKeysCachedMax, unlink)
   // The cached secrets of a key, complete and exact: a revoked key must be found here. Nearly always one.
   const hashesOf = new Map<string, readonly string[]>()
   // With their expiry.
@@ -149,8 +167,7 @@ function keyCache(needs: AuthenticateNeeds) {
 
   return {
     get: (hash: string) => cachedKeys.get(hash) ?? longKeys.get(hash),
-    set(hash: string, caller: AuthenticatedKey): void {
-      const cached = compact(caller)
+    set(hash: string, cached: CachedKey): void {
       const [own, other] = isLong(cached) ? [longKeys, cachedKeys] : [cachedKeys, longKeys]
       other.delete(hash)
       own.set(hash, cached)
@@ -191,27 +208,59 @@ function isLong({ key }: AuthenticatedKey): boolean {
   return chars > LONG_CHARS
 }
 
-// With what thousands of records have in common only once. A record that another thread has sent shares nothing.
-function compact(caller: AuthenticatedKey): AuthenticatedKey {
-  const { key, account } = caller
+// With what thousands of records have in common only once: a record that another thread has sent shares nothing. Listing the
+// fields makes each record one piece of memory; in a copy most of them would be in a second one.
+function compact(caller: AuthenticatedKey, hash: string): CachedKey {
+  const { key, account, secret } = caller
   return {
-    ...caller,
     key: {
-      ...key,
+      id: key.id,
       accountId: account.id,
-      scopes: SCOPE_LISTS.get(key.scopes.join()) ?? key.scopes,
+      version: key.version,
+      revokedAt: key.revokedAt,
+      expiredAt: key.expiredAt,
+      expiresAt: key.expiresAt,
+      scopes: scopesOf(key),
       ipAllowlist: key.ipAllowlist.length === 0 ? EMPTY : key.ipAllowlist,
+      rpmLimit: key.rpmLimit,
+      dailyLimit: key.dailyLimit,
+      maxConcurrent: key.maxConcurrent,
+      counts: undefined,
       allowedModels: key.allowedModels.length === 0 ? EMPTY : key.allowedModels,
       tags: Object.keys(key.tags).length === 0 ? NO_TAGS : key.tags,
+      creditLimit: key.creditLimit,
+      name: key.name,
+      createdAt: key.createdAt,
+      lastUsedAt: key.lastUsedAt,
     },
-    account: { ...account, status: ACCOUNT_STATUSES.find(status => status === account.status) ?? account.status },
+    secret: { last4: secret.last4, graceExpiresAt: secret.graceExpiresAt, lastUsedAt: secret.lastUsedAt },
+    account: {
+      id: account.id,
+      name: account.name,
+      status: ACCOUNT_STATUSES.find(status => status === account.status) ?? account.status,
+      mark: undefined,
+      retries: undefined,
+    },
+    lastUse: noUse(hash),
+    label: caller.label,
+    day: caller.day,
+    dayCount: caller.dayCount,
   }
 }
 
 const EMPTY: readonly string[] = Object.freeze([])
-const SCOPE_LISTS: ReadonlyMap<string, readonly Scope[]> = new Map(
-  ([['chat.completions'], ['models.read'], SCOPES] as const).map(list => [list.join(), list]),
-)
+// A list in another order than the usual one is not shared.
+const scopeLists = new Map<string, readonly Scope[]>()
+
+function scopesOf({ scopes }: Key): readonly Scope[] {
+  const name = scopes.join()
+  const known = scopeLists.get(name)
+  if (known !== undefined) return known
+  const list = SCOPES.filter(scope => scopes.includes(scope))
+  if (list.join() !== name) return scopes
+  scopeLists.set(name, list)
+  return list
+}
 
 // How often each address has failed to authenticate.
 function addressFailures({ clock, addressesTrackedMax, addressFailuresPerMinute }: AuthenticateNeeds) {
@@ -241,7 +290,7 @@ function addressFailures({ clock, addressesTrackedMax, addressFailuresPerMinute 
   }
 }
 
-type Found = Promise<AuthenticatedKey | undefined>
+type Found = Promise<CachedKey | undefined>
 
 // When its read began; until then it serves every caller.
 type Lookup = { began: number; found: Found; next: Found | undefined }
@@ -257,8 +306,8 @@ function keyLookups(cache: KeyCache, { billing, clock, ...bounds }: Authenticate
     waitingPerOwnerMax: bounds.unknownKeyLookupsWaitingPerAddressMax,
   }
   // Unknown keys queue by address; invalid keys from anywhere do not delay known keys.
-  const unknownLookups = fairQueue<AuthenticatedKey | undefined>(queue)
-  const knownLookups = fairQueue<AuthenticatedKey | undefined>(queue)
+  const unknownLookups = fairQueue<CachedKey | undefined>(queue)
+  const knownLookups = fairQueue<CachedKey | undefined>(queue)
   const underWay = new Map<string, Lookup>()
 
   function find(hash: string, { since, known }: Ask, address: Address | undefined): Found {
@@ -288,8 +337,10 @@ function keyLookups(cache: KeyCache, { billing, clock, ...bounds }: Authenticate
 
   async function readKey(hash: string): Found {
     const began = cache.generation()
-    const caller = await billing.findKey(hash)
-    if (caller !== undefined && began === cache.generation()) cache.set(hash, caller)
+    const found = await billing.findKey(hash)
+    if (found === undefined) return undefined
+    const caller = compact(found, hash)
+    if (began === cache.generation()) cache.set(hash, caller)
     return caller
   }
 

@@ -1,5 +1,6 @@
 // The limits of a key on this node: the rpm bucket, an allowance of 402 refusals, the requests in flight, and a mirror of the
-// daily count that can refuse early (the reservation counts exactly).
+// daily count that can refuse early (the reservation counts exactly). All of it is one record, which the key's cached record refers
+// to: with thousands of keys every further lookup would miss the processor's cache several times.
 import { type AuthenticatedKey, DAY_MS, dayOf, type Key } from '../domain/key.ts'
 import { concurrencyExceeded, dailySpent, rpmSpent, unpaidSpent } from '../domain/limit-refusals.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -33,11 +34,14 @@ export type Limits = {
   confirmed?(key: Key): void
   daily(caller: AuthenticatedKey): { readonly used: number; readonly resetSeconds: number; readonly resetsAt: number }
   rpm(key: Key): Standing
-  inFlight(keyId: string): number
+  inFlight(key: Key): number
   dailySpent(caller: AuthenticatedKey): Refusal
   // Drops full buckets and past days, which carry no information.
   prune(): void
 }
+
+// A key that remembers where its counts are.
+export type CountedKey = Key & { counts?: KeyCounts | undefined }
 
 // Two undos: of the token and of the slot.
 export type Entered = { readonly giveBack: () => void; readonly leave: () => void }
@@ -52,23 +56,53 @@ export type LocalLimits = Omit<Limits, 'enter'> & {
 export type LimitNeeds = { readonly clock: Clock; readonly unpaidPerMinuteMin: number }
 
 export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimits {
-  const buckets = rpmBuckets(clock)
-  const unpaid = unpaidAllowances(buckets, unpaidPerMinuteMin, clock)
-  const days = dailyCounts(clock)
-  const slots = concurrencySlots()
+  const { of: countsOf, prune } = keyCounts(clock)
+
+  // 402 refusals in a minute: as many as the key's rpm limit, but not fewer than a minimum.
+  function unpaidMax({ rpmLimit }: KeyCounts): number {
+    return Math.max(unpaidPerMinuteMin, rpmLimit)
+  }
+
+  function unpaidStanding(key: Key): Standing | undefined {
+    const counts = countsOf(key)
+    if (counts.unpaid === undefined) return undefined
+    const now = standing(counts.unpaid, unpaidMax(counts), clock.monotonic())
+    return now.remaining > 0 ? undefined : now
+  }
 
   // A key without credits may still read its balance.
   function refuseUnpaid(key: Key, endpoint: Endpoint): void {
-    if (isBilled(endpoint)) unpaid.refuseIfSpent(key)
+    const counts = countsOf(key)
+    if (counts.unpaid === undefined || !isBilled(endpoint) || unpaidStanding(key) === undefined) return
+    throw unpaidSpent(unpaidMax(counts), waitSeconds(counts.unpaid))
+  }
+
+  function today(caller: AuthenticatedKey) {
+    const now = clock.now()
+    const counts = countsOf(caller.key)
+    // A changed key may have had its daily count reset; its record was read after that.
+    const seenDay = counts.dayVersion >= caller.key.version ? counts.day : 0
+    // A clock that jumps back over midnight does not restore a past day: the reservation continues to count in the later day, but
+    // accepts no day after tomorrow.
+    const today = dayOf(now)
+    const day = Math.min(Math.max(today, seenDay, caller.day), today + 1)
+    const used = Math.max(seenDay === day ? counts.dayCount : 0, caller.day === day ? caller.dayCount : 0)
+    const resetsAt = (day + 1) * DAY_MS
+    return { used, resetsAt, resetSeconds: Math.ceil((resetsAt - now) / 1000) }
+  }
+
+  function daySpent(caller: AuthenticatedKey): Refusal {
+    const { used, resetsAt } = today(caller)
+    return dailySpent(caller.key.dailyLimit, used, dayOf(resetsAt) - 1, clock.now())
   }
 
   function enterWithToken(caller: AuthenticatedKey, giveBack: () => void): Entered {
     const { key } = caller
-    if (key.dailyLimit !== null && days.today(caller).used >= key.dailyLimit) {
+    if (key.dailyLimit !== null && today(caller).used >= key.dailyLimit) {
       giveBack()
-      throw days.spent(caller)
+      throw daySpent(caller)
     }
-    const leave = slots.take(key)
+    const leave = takeSlot(countsOf(key), key)
     if (leave === undefined) {
       giveBack()
       throw concurrencyExceeded(key.maxConcurrent)
@@ -79,27 +113,36 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
   return {
     enter(caller, endpoint) {
       refuseUnpaid(caller.key, endpoint)
-      const { bucket, limit } = buckets.of(caller.key)
-      if (!take(bucket, limit, clock.monotonic())) throw rpmRefusal(bucket)
-      return enterWithToken(caller, () => giveBack(bucket))
+      const counts = countsOf(caller.key)
+      if (!take(counts, counts.rpmLimit, clock.monotonic())) throw rpmRefusal(counts)
+      return enterWithToken(caller, () => giveBack(counts))
     },
     refuseUnpaid,
     enterWithToken,
-    wasUnpaid: unpaid.charge,
-    unpaidSpent: unpaid.spent,
-    sawDay: days.saw,
-    daily: days.today,
+    wasUnpaid(key) {
+      const counts = countsOf(key)
+      const now = clock.monotonic()
+      counts.unpaid ??= fullBucket(unpaidMax(counts), now)
+      charge(counts.unpaid, unpaidMax(counts), now)
+    },
+    unpaidSpent: unpaidStanding,
+    sawDay(key, day, count) {
+      const counts = countsOf(key)
+      if (key.version < counts.dayVersion) return
+      const isNews = day > counts.day || (day === counts.day && count > counts.dayCount)
+      if (key.version === counts.dayVersion && !isNews && counts.day <= dayOf(clock.now()) + 1) return
+      counts.dayVersion = key.version
+      counts.day = day
+      counts.dayCount = count
+    },
+    daily: today,
     rpm(key) {
-      const { bucket, limit } = buckets.of(key)
-      return standing(bucket, limit, clock.monotonic())
+      const counts = countsOf(key)
+      return standing(counts, counts.rpmLimit, clock.monotonic())
     },
-    inFlight: slots.inFlight,
-    dailySpent: days.spent,
-    prune() {
-      buckets.prune()
-      unpaid.prune()
-      days.prune()
-    },
+    inFlight: key => countsOf(key).inFlight,
+    dailySpent: daySpent,
+    prune,
   }
 }
 
@@ -108,131 +151,95 @@ export function rpmRefusal(bucket: Bucket): Refusal {
   return rpmSpent(bucket.limit, resetSeconds(bucket), waitSeconds(bucket))
 }
 
-type RpmBuckets = ReturnType<typeof rpmBuckets>
-
-function rpmBuckets(clock: Clock) {
-  const buckets = new Map<string, { readonly bucket: Bucket; limit: number; version: number }>()
-
-  return {
-    // The limit is that of the newest record seen: a request that began with an older record must not restore the old limit.
-    of(key: Key): { readonly bucket: Bucket; readonly limit: number } {
-      let entry = buckets.get(key.id)
-      if (entry === undefined) {
-        const bucket = fullBucket(key.rpmLimit, clock.monotonic())
-        entry = { bucket, limit: key.rpmLimit, version: key.version }
-        buckets.set(key.id, entry)
-      } else if (key.version > entry.version) {
-        entry.limit = key.rpmLimit
-        entry.version = key.version
-      }
-      return entry
-    },
-    prune(): void {
-      const now = clock.monotonic()
-      for (const [id, { bucket }] of buckets) if (isFull(bucket, now)) buckets.delete(id)
-    },
-  }
+// What a node has counted of a key: its rpm bucket, and the rest.
+export type KeyCounts = Bucket & {
+  // Of the newest record seen: a request that began with an older record must not restore the old limit.
+  rpmLimit: number
+  version: number
+  // The allowance of 402 refusals; most keys never had one.
+  unpaid: Bucket | undefined
+  // The daily count that the reservation returned, and the key's version by which it was counted; none yet: version 0.
+  dayVersion: number
+  day: number
+  dayCount: number
+  inFlight: number
+  // No longer the key's: a key that refers to it has to look again.
+  isDropped: boolean
 }
 
-// How many 402 refusals a key may get in a minute.
-function unpaidAllowances(buckets: RpmBuckets, perMinuteMin: number, clock: Clock) {
-  const unpaid = new Map<string, Bucket>()
+type DayCount = Pick<KeyCounts, 'dayVersion' | 'day' | 'dayCount'>
 
-  // As many as the key's rpm limit, but not fewer than a minimum.
-  function perMinute(key: Key): number {
-    return Math.max(perMinuteMin, buckets.of(key).limit)
+const NO_DAY: DayCount = { dayVersion: 0, day: 0, dayCount: 0 }
+
+function keyCounts(clock: Clock) {
+  const ofKey = new Map<string, KeyCounts>()
+  // Of keys whose other counts were dropped: all keys of a day, so no more than that.
+  const days = new Map<string, DayCount>()
+
+  function find({ id, rpmLimit, version }: Key): KeyCounts {
+    const known = ofKey.get(id)
+    if (known !== undefined) return known
+    const bucket = fullBucket(rpmLimit, clock.monotonic())
+    const { dayVersion, day, dayCount } = days.get(id) ?? NO_DAY
+    const counts: KeyCounts = {
+      tokens: bucket.tokens,
+      limit: bucket.limit,
+      at: bucket.at,
+      rpmLimit,
+      version,
+      unpaid: undefined,
+      dayVersion,
+      day,
+      dayCount,
+      inFlight: 0,
+      isDropped: false,
+    }
+    ofKey.set(id, counts)
+    days.delete(id)
+    return counts
   }
 
-  function spent(key: Key): Standing | undefined {
-    const bucket = unpaid.get(key.id)
-    if (bucket === undefined) return undefined
-    const now = standing(bucket, perMinute(key), clock.monotonic())
-    return now.remaining > 0 ? undefined : now
-  }
-
-  return {
-    spent,
-    refuseIfSpent(key: Key): void {
-      const bucket = unpaid.get(key.id)
-      if (bucket === undefined || spent(key) === undefined) return
-      throw unpaidSpent(perMinute(key), waitSeconds(bucket))
-    },
-    charge(key: Key): void {
-      const now = clock.monotonic()
-      const allowed = perMinute(key)
-      let bucket = unpaid.get(key.id)
-      if (bucket === undefined) {
-        bucket = fullBucket(allowed, now)
-        unpaid.set(key.id, bucket)
-      }
-      charge(bucket, allowed, now)
-    },
-    prune(): void {
-      const now = clock.monotonic()
-      for (const [id, bucket] of unpaid) if (isFull(bucket, now)) unpaid.delete(id)
-    },
-  }
-}
-
-// The mirror of the store's daily counts.
-function dailyCounts(clock: Clock) {
-  const days = new Map<string, { version: number; day: number; count: number }>()
-
-  function today(caller: AuthenticatedKey) {
-    const now = clock.now()
-    const known = days.get(caller.key.id)
-    // A changed key may have had its daily count reset; its record was read after that.
-    const seen = known !== undefined && known.version >= caller.key.version ? known : undefined
-    // A clock that jumps back over midnight does not restore a past day: the reservation continues to count in the later day, but
-    // accepts no day after tomorrow.
-    const today = dayOf(now)
-    const day = Math.min(Math.max(today, seen?.day ?? 0, caller.day), today + 1)
-    const used = Math.max(seen?.day === day ? seen.count : 0, caller.day === day ? caller.dayCount : 0)
-    const resetsAt = (day + 1) * DAY_MS
-    return { used, resetsAt, resetSeconds: Math.ceil((resetsAt - now) / 1000) }
+  function isIdle(counts: KeyCounts, now: number): boolean {
+    if (counts.unpaid !== undefined && isFull(counts.unpaid, now)) counts.unpaid = undefined
+    return counts.inFlight === 0 && counts.unpaid === undefined && isFull(counts, now)
   }
 
   return {
-    today,
-    spent(caller: AuthenticatedKey): Refusal {
-      const { used, resetsAt } = today(caller)
-      return dailySpent(caller.key.dailyLimit, used, dayOf(resetsAt) - 1, clock.now())
-    },
-    saw({ id, version }: Key, day: number, count: number): void {
-      const seen = days.get(id)
-      if (seen === undefined || version > seen.version) days.set(id, { version, day, count })
-      else if (version < seen.version) return
-      else if (day > seen.day || (day === seen.day && count > seen.count) || seen.day > dayOf(clock.now()) + 1) {
-        seen.day = day
-        seen.count = count
+    of(key: CountedKey): KeyCounts {
+      let { counts } = key
+      if (counts === undefined || counts.isDropped) {
+        counts = find(key)
+        key.counts = counts
       }
+      if (key.version > counts.version) {
+        counts.rpmLimit = key.rpmLimit
+        counts.version = key.version
+      }
+      return counts
     },
     prune(): void {
+      const now = clock.monotonic()
       const today = dayOf(clock.now())
-      for (const [id, seen] of days) if (seen.day < today) days.delete(id)
+      for (const [id, counts] of ofKey) {
+        if (!isIdle(counts, now)) continue
+        counts.isDropped = true
+        ofKey.delete(id)
+        const { dayVersion, day, dayCount } = counts
+        if (day >= today) days.set(id, { dayVersion, day, dayCount })
+      }
+      for (const [id, { day }] of days) if (day < today) days.delete(id)
     },
   }
 }
 
-// The requests in flight of each key.
-function concurrencySlots() {
-  const inFlight = new Map<string, number>()
-
-  return {
-    inFlight: (keyId: string) => inFlight.get(keyId) ?? 0,
-    // Returns its undo, which has an effect once; undefined if none is free.
-    take({ id, maxConcurrent }: Key): (() => void) | undefined {
-      const running = inFlight.get(id) ?? 0
-      if (running >= maxConcurrent) return undefined
-      inFlight.set(id, running + 1)
-      let there = true
-      return () => {
-        if (!there) return
-        there = false
-        const left = (inFlight.get(id) ?? 1) - 1
-        if (left === 0) inFlight.delete(id)
-        else inFlight.set(id, left)
-      }
-    },
+// Returns its undo, which has an effect once; undefined if none is free.
+function takeSlot(counts: KeyCounts, { maxConcurrent }: Key): (() => void) | undefined {
+  if (counts.inFlight >= maxConcurrent) return undefined
+  counts.inFlight += 1
+  let there = true
+  return () => {
+    if (!there) return
+    there = false
+    counts.inFlight -= 1
   }
 }

@@ -125,17 +125,18 @@ function routeRequest(
   { onDispatch, onFailed }: Followed,
   { hmacKey }: GatewayNeeds,
 ): RouteRequest {
-  const { requestId, accountId, chat, models, capTokens } = held
+  const { requestId, chat, models, capTokens } = held
+  const { account } = pass.caller
   return {
     requestId,
-    accountId,
+    account,
     chat,
     models,
     stickTo: stickyWord(identifiers),
     client: pass.call.client,
     trace: pass.call.trace,
     identifiers,
-    accountMark: accountMark(accountId, hmacKey),
+    accountMark: accountMark(account, hmacKey),
     capTokens,
     readsOn: model => endsUnseen(chat, model),
     onDispatch,

@@ -26,7 +26,7 @@ export async function countTokens(pass: Pass, chat: Chat, needs: CountTokensNeed
     accountId,
     chat,
     identifiers,
-    accountMark: accountMark(accountId, needs.hmacKey),
+    accountMark: accountMark(pass.caller.account, needs.hmacKey),
     client,
   }
 

@@ -1,7 +1,6 @@
 // A tenant's user, session and cache identifiers as HMACs: upstream they neither collide with another tenant's nor reveal the
 // tenant.
 import { createHmac } from 'node:crypto'
-import { lru } from '../lib/lru.ts'
 import type { Chat } from './chat.ts'
 
 export type Identifiers = Readonly<Record<string, string>>
@@ -14,18 +13,14 @@ export function identifiersOf(chat: Chat, accountId: string, hmacKey: Buffer): I
   return hashed
 }
 
-// The account itself, for providers whose prompt cache it partitions. Constant for all requests of an account.
-export function accountMark(accountId: string, hmacKey: Buffer): string {
-  let mark = marks.get(accountId)
-  if (mark === undefined) {
-    mark = createHmac('sha256', hmacKey).update(`account\n${accountId}`).digest('base64url')
-    marks.set(accountId, mark)
-  }
-  return mark
-}
+// An account that remembers its mark.
+export type MarkedAccount = { readonly id: string; mark?: string | undefined }
 
-const MARKS_MAX = 10_000
-const marks = lru<string, string>(MARKS_MAX)
+// The account itself, for providers whose prompt cache it partitions. Constant for all requests of an account.
+export function accountMark(account: MarkedAccount, hmacKey: Buffer): string {
+  account.mark ??= createHmac('sha256', hmacKey).update(`account\n${account.id}`).digest('base64url')
+  return account.mark
+}
 
 // Requests with the same identifier go to the same target while it is healthy, so that its prompt cache stays warm.
 export function stickyWord({ session_id: session, prompt_cache_key: cacheKey }: Identifiers): string | null {

@@ -14,38 +14,55 @@ export type BudgetBounds = {
 
 export type RetryBudget = {
   // A request arrived; its first attempt is free.
-  saw(accountId: string): void
+  saw(account: SeenAccount): void
   // Takes a retry, if one is left.
   take(accountId: string): boolean
   prune(): void
 }
 
+// There may be thousands of accounts to look at.
+const PRUNED_EVERY_MS = 30_000
+
+// An account that remembers where its counts are, so that a request needs no lookup.
+export type SeenAccount = { readonly id: string; retries?: RetryCounts | undefined }
+
 export function retryBudget(bounds: BudgetBounds & { readonly clock: Clock }): RetryBudget {
   const { clock, retryPercentMax, retryReserveMax, retryWindowSeconds } = bounds
-  const accounts = new Map<string, Account>()
+  const accounts = new Map<string, RetryCounts>()
   const window = () => slidingCount(retryWindowSeconds)
   const reserve = window()
+  let pruneMs = 0
 
-  function accountOf(accountId: string, second: number): Account {
-    let account = accounts.get(accountId)
-    if (account === undefined) {
-      account = { requests: window(), spent: undefined, fromReserve: undefined, second }
-      if (accounts.size >= bounds.retryAccountsMax) accounts.delete(accounts.keys().next().value as string)
-      accounts.set(accountId, account)
+  function countsOf(accountId: string): RetryCounts {
+    let counts = accounts.get(accountId)
+    if (counts === undefined) {
+      const { slots, second, sum } = window()
+      counts = { slots, second, sum, spent: undefined, fromReserve: undefined, isDropped: false }
+      if (accounts.size >= bounds.retryAccountsMax) drop(accounts.keys().next().value as string)
+      accounts.set(accountId, counts)
     }
-    account.second = second
-    return account
+    return counts
+  }
+
+  function drop(accountId: string): void {
+    const counts = accounts.get(accountId)
+    if (counts !== undefined) counts.isDropped = true
+    accounts.delete(accountId)
   }
 
   return {
-    saw(accountId) {
-      const second = Math.floor(clock.monotonic() / 1000)
-      count(accountOf(accountId, second).requests, second)
+    saw(account) {
+      let { retries } = account
+      if (retries === undefined || retries.isDropped) {
+        retries = countsOf(account.id)
+        account.retries = retries
+      }
+      count(retries, Math.floor(clock.monotonic() / 1000))
     },
     take(accountId) {
       const second = Math.floor(clock.monotonic() / 1000)
-      const account = accountOf(accountId, second)
-      const earned = (countedIn(account.requests, second) * retryPercentMax) / 100
+      const account = countsOf(accountId)
+      const earned = (countedIn(account, second) * retryPercentMax) / 100
       if (countedIn(account.spent, second) + 1 <= earned) {
         account.spent ??= window()
         count(account.spent, second)
@@ -59,19 +76,22 @@ export function retryBudget(bounds: BudgetBounds & { readonly clock: Clock }): R
       return true
     },
     prune() {
-      const oldest = Math.floor((clock.monotonic() - bounds.retryAccountSeenMs) / 1000)
-      for (const [accountId, { second }] of accounts) if (second < oldest) accounts.delete(accountId)
+      const now = clock.monotonic()
+      if (now < pruneMs) return
+      pruneMs = now + PRUNED_EVERY_MS
+      const oldest = Math.floor((now - bounds.retryAccountSeenMs) / 1000)
+      for (const [accountId, { second }] of accounts) if (second < oldest) drop(accountId)
     },
   }
 }
 
-type Account = {
-  readonly requests: SlidingCount
+// The requests of an account; the last second in which it was seen is that of the count.
+export type RetryCounts = SlidingCount & {
   // Retries that its own requests earned, and those from the reserve; most accounts have had none.
   spent: SlidingCount | undefined
   fromReserve: SlidingCount | undefined
-  // When it was last seen.
-  second: number
+  // No longer the account's: one that refers to it has to look again.
+  isDropped: boolean
 }
 
 // A count for each of the last seconds.

@@ -10,11 +10,12 @@ import type { Clock } from '../lib/clock.ts'
 import { type AttemptNeeds, type AttemptRequest, attempt } from './attempt.ts'
 import { type AttemptLease, beginAttempt, discardAttempt, type LeaseRequest } from './attempt-lease.ts'
 import type { CredentialState } from './credential-pool.ts'
+import type { SeenAccount } from './retry-budget.ts'
 import { numberOf } from './sticky.ts'
 import type { Candidate, Choice, Targets } from './targets.ts'
 
 export type RouteRequest = AttemptRequest & {
-  readonly accountId: string
+  readonly account: SeenAccount
   readonly stickTo: string | null
   // The first is reported when none was called.
   readonly models: Models
@@ -39,7 +40,7 @@ export async function route(request: RouteRequest, choice: Choice, needs: RouteN
   const failures: Failure[] = []
   let dispatchedAt: number | null = null
   const deadline = clock.monotonic() + (choice.queue[0]?.provider.timeouts.totalMs ?? 0)
-  targets.budget.saw(request.accountId)
+  targets.budget.saw(request.account)
 
   for (
     let lease = firstAttempt(choice, cursor, targets);
@@ -97,10 +98,10 @@ type FailoverCursor = LeaseRequest & {
   tooShort: number
 }
 
-function failoverCursor({ queue, evenBarred }: Choice, { accountId, stickTo, chat }: RouteRequest): FailoverCursor {
+function failoverCursor({ queue, evenBarred }: Choice, { account, stickTo, chat }: RouteRequest): FailoverCursor {
   const number = stickTo === null ? undefined : numberOf(stickTo)
   return {
-    accountId,
+    accountId: account.id,
     reasoning: chat.reasoning,
     stickTo: number,
     evenBarred,

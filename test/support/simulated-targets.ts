@@ -148,7 +148,7 @@ export function openWorld(
     const chat = asked.body === undefined ? CHAT : parseChat({ ...BODY, ...asked.body })
     return {
       requestId: `request-${ids++}`,
-      accountId: asked.account ?? 'alice',
+      account: { id: asked.account ?? 'alice' },
       chat: asked.preferences === undefined ? chat : { ...chat, preferences: asked.preferences },
       models: asked.models ?? [model],
       stickTo: asked.stickTo ?? null,

@@ -18,13 +18,14 @@ test('over any ten seconds there are at most a fifth of the requests and the res
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), steps => {
       const { clock, budget } = open()
+      const known = new Map(['alice', 'bob', 'carol'].map(id => [id, { id }]))
       const requests: number[] = []
       const retries: number[] = []
       for (const { afterMs, account, requests: came, tries } of steps) {
         clock.advance(afterMs)
         const second = Math.floor(clock.monotonic() / 1000)
         for (let i = 0; i < came; i++) {
-          budget.saw(account)
+          budget.saw(known.get(account) ?? { id: account })
           requests.push(second)
         }
         for (let i = 0; i < tries; i++) {
@@ -44,7 +45,7 @@ test('a single account has the whole reserve and a fifth of its requests', () =>
   const { clock, budget } = open()
 
   assert.equal(takeAll('alice', budget), 10)
-  for (let i = 0; i < 50; i++) budget.saw('alice')
+  for (let i = 0; i < 50; i++) budget.saw({ id: 'alice' })
   assert.equal(takeAll('alice', budget), 10)
   clock.advance(WINDOW_MS + 1000)
   assert.equal(takeAll('alice', budget), 10)
@@ -52,8 +53,8 @@ test('a single account has the whole reserve and a fifth of its requests', () =>
 
 test('of several accounts none takes more than its share of the reserve, and each keeps what it earned itself', () => {
   const { budget } = open()
-  for (const account of ['alice', 'bob']) budget.saw(account)
-  for (let i = 0; i < 25; i++) budget.saw('bob')
+  for (const account of ['alice', 'bob']) budget.saw({ id: account })
+  for (let i = 0; i < 25; i++) budget.saw({ id: 'bob' })
 
   assert.equal(takeAll('alice', budget), 5)
   assert.equal(takeAll('bob', budget), 5 + 5)
@@ -61,12 +62,25 @@ test('of several accounts none takes more than its share of the reserve, and eac
 
 test('an account without recent requests leaves its share to the others', () => {
   const { clock, budget } = open()
-  for (const account of ['alice', 'bob']) budget.saw(account)
+  for (const account of ['alice', 'bob']) budget.saw({ id: account })
   clock.advance(BOUNDS.retryAccountSeenMs + 2000)
-  budget.saw('alice')
+  budget.saw({ id: 'alice' })
   budget.prune()
 
   assert.equal(takeAll('alice', budget), 10)
+})
+
+test('records of one account share its count, also after it was dropped and came back', () => {
+  const { clock, budget } = open()
+  const [first, second] = [{ id: 'alice' }, { id: 'alice' }]
+  for (const account of [first, second]) budget.saw(account)
+  clock.advance(BOUNDS.retryAccountSeenMs + 2000)
+  budget.prune()
+  budget.saw({ id: 'bob' })
+
+  for (let i = 0; i < 25; i++) budget.saw(i % 2 === 0 ? first : second)
+
+  assert.equal(takeAll('alice', budget), 5 + 5)
 })
 
 function open() {

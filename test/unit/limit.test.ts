@@ -97,7 +97,7 @@ test('a request refused by the daily or the concurrency limit takes no token and
   giveBack()
   leave()
   leave()
-  assert.deepEqual([limits.rpm(caller.key).remaining, limits.inFlight('key_1')], [10, 0])
+  assert.deepEqual([limits.rpm(caller.key).remaining, limits.inFlight(caller.key)], [10, 0])
 })
 
 test('refusals for credits have their own allowance, which debts extend and time refills', () => {
@@ -143,6 +143,39 @@ test('pruning drops only state without information', () => {
       [60, 30],
     ],
   )
+})
+
+test('records of one key share what was counted, also after it was dropped', () => {
+  const clock = manualClock(MIDNIGHT)
+  const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
+  const [first, second] = [bearerOf({ rpmLimit: 60 }), bearerOf({ rpmLimit: 60 })]
+  for (let i = 0; i < 30; i++) limits.enter(first, 'models').leave()
+  const before = limits.rpm(second.key).remaining
+  clock.advance(60_000)
+  limits.prune()
+
+  for (let i = 0; i < 10; i++) limits.enter(i % 2 === 0 ? first : second, 'models').leave()
+
+  const records = [first, second, bearerOf({ rpmLimit: 60 })]
+  assert.equal(before, 30)
+  assert.deepEqual(
+    records.map(({ key }) => limits.rpm(key).remaining),
+    [50, 50, 50],
+  )
+})
+
+test('what is counted of a key with a request in flight is not dropped', () => {
+  const clock = manualClock(MIDNIGHT)
+  const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
+  const caller = bearerOf({ maxConcurrent: 1 })
+  const { leave } = limits.enter(caller, 'models')
+  clock.advance(3_600_000)
+
+  limits.prune()
+
+  assert.equal(refusalOf(() => limits.enter(bearerOf({ maxConcurrent: 1 }), 'models')).code, 'concurrency_exceeded')
+  leave()
+  limits.enter(bearerOf({ maxConcurrent: 1 }), 'models')
 })
 
 function bearerOf(

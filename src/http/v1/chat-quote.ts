@@ -67,7 +67,7 @@ function limitsObject({ decision, reserved }: Quote, pass: Pass, { limits }: Cha
   const { caller } = pass
   const { key } = caller
   const rpm = limits.rpm(key)
-  const inFlight = limits.inFlight(key.id)
+  const inFlight = limits.inFlight(key)
   const balances = reserved.balances
   return {
     rpm: {

@@ -48,7 +48,7 @@ function introspection(pass: Pass, reserved: Reserved, { limits }: UnbilledNeeds
         remaining: key.dailyLimit === null ? null : Math.max(0, key.dailyLimit - reserved.dayCount),
         resets_at: isoSecond(daily.resetsAt),
       },
-      concurrent: { limit: key.maxConcurrent, in_use: limits.inFlight(key.id) },
+      concurrent: { limit: key.maxConcurrent, in_use: limits.inFlight(key) },
     },
     balance: {
       currency: 'credits',

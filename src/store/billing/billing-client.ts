@@ -5,6 +5,7 @@ import { refusedFields } from '../../domain/refused-row.ts'
 import { systemClock } from '../../lib/clock.ts'
 import {
   type BillingStore,
+  type LastUse,
   NOTHING_SERVED,
   type RefusedRow,
   type Reservation,
@@ -14,7 +15,7 @@ import {
   StoreUnavailable,
 } from '../contract/store.ts'
 import { type BatchResult, groupCommit } from './group-commit.ts'
-import type { BillingOp, BillingResult } from './transitions.ts'
+import type { BillingOp, BillingResult, SecretUse } from './transitions.ts'
 
 export type CommitBounds = {
   readonly batchMax: number
@@ -23,6 +24,9 @@ export type CommitBounds = {
   // A reservation without an answer by then has failed. Shorter than a node's lease: what was reserved for a node that was paused
   // for longer may have been taken over.
   readonly gateWaitMsMax: number
+  // Uses of secrets are written this often, those of a secret in constant use less often.
+  readonly usesWrittenEveryMs: number
+  readonly useWrittenAgainMs: number
 }
 
 export const COMMIT_BOUNDS: CommitBounds = {
@@ -30,6 +34,8 @@ export const COMMIT_BOUNDS: CommitBounds = {
   waitingMax: 100_000,
   behindMax: 10_000,
   gateWaitMsMax: 10_000,
+  usesWrittenEveryMs: 1000,
+  useWrittenAgainMs: 5000,
 }
 
 // Per operation, which is written as a whole.
@@ -50,7 +56,7 @@ export function billingClient(commit: Commit, bounds: CommitBounds): BillingClie
     },
   })
   let behind = 0
-  const touched = new Map<string, number>()
+  let touched: LastUse[] = []
   let touching = false
 
   // Written in the background: nothing waits for these, and beyond a bound they are dropped instead of kept.
@@ -64,13 +70,32 @@ export function billingClient(commit: Commit, bounds: CommitBounds): BillingClie
       })
   }
 
-  function flushTouches(): void {
-    touching = false
-    const uses = [...touched]
+  // Those that were last written by then.
+  function writeTouched(writtenBefore: number): void {
+    const now = systemClock.monotonic()
+    const uses: SecretUse[] = []
+    const later: LastUse[] = []
+    for (const use of touched) {
+      if (use.writtenMs > writtenBefore) later.push(use)
+      else {
+        uses.push([use.hash, use.at])
+        use.isWaiting = false
+        use.writtenMs = now
+      }
+    }
     for (let i = 0; i < uses.length; i += USES_AT_ONCE) {
       writeBehind({ do: 'touch', uses: uses.slice(i, i + USES_AT_ONCE) })
     }
-    touched.clear()
+    touched = later
+  }
+
+  function writeInTime(): void {
+    touching = true
+    setTimeout(() => {
+      touching = false
+      writeTouched(systemClock.monotonic() - bounds.useWrittenAgainMs)
+      if (touched.length > 0) writeInTime()
+    }, bounds.usesWrittenEveryMs).unref()
   }
 
   return {
@@ -78,14 +103,15 @@ export function billingClient(commit: Commit, bounds: CommitBounds): BillingClie
     settle: bill => submit({ do: 'settle', bill }) as Promise<Settled>,
     checkpoint: mark => writeBehind({ do: 'checkpoint', mark }),
     logRefusal: (row: RefusedRow) => writeBehind({ do: 'log_refusal', row }),
-    touch(hash, at) {
-      touched.set(hash, at)
-      if (touching) return
-      touching = true
-      setTimeout(flushTouches, 1000).unref()
+    touch(use, at) {
+      if (at > use.at) use.at = at
+      if (use.isWaiting) return
+      use.isWaiting = true
+      touched.push(use)
+      if (!touching) writeInTime()
     },
     sweep: live => submit({ do: 'sweep', live }) as Promise<number>,
-    flush: flushTouches,
+    flush: () => writeTouched(Number.POSITIVE_INFINITY),
     drained,
   }
 }

@@ -50,9 +50,16 @@ export type BillingStore = {
   // A refusal of a recognised key at or before its limits: a row written in the background, dropped when too many wait.
   logRefusal(row: RefusedRow): void
   // The secret was used; written in the background, coalesced.
-  touch(hash: string, at: number): void
+  touch(use: LastUse, at: number): void
   // Closes open rows without a live request: those of dead owners, and our own that are not in `live`.
   sweep(live: readonly string[]): Promise<number>
+}
+
+// When a secret was last used. One record for all of its uses, so that each costs no lookup.
+export type LastUse = { readonly hash: string; at: number; isWaiting: boolean; writtenMs: number }
+
+export function noUse(hash: string): LastUse {
+  return { hash, at: 0, isWaiting: false, writtenMs: Number.NEGATIVE_INFINITY }
 }
 
 export type ReservationRequest = {
