@@ -20,9 +20,11 @@ const PACKAGES = {
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
 // Settings that a gateway's process needs from its start: a young generation in which most requests end before it is collected,
-// two malloc arenas instead of one per thread, which saves 14 MB, and large pages for them. See docs/performance.md.
+// two malloc arenas instead of one per thread, which saves 14 MB, and large pages for them, where these are not too large. See
+// docs/performance.md.
 const FLAGS = ['--max-semi-space-size=12']
-const HEAPS = { MALLOC_ARENA_MAX: '2', GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1' }
+const PAGES = process.arch === 'x64' ? { GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1' } : {}
+const HEAPS = { MALLOC_ARENA_MAX: '2', ...PAGES }
 const SHELL_WATCH_MS = 500
 // `npx turnpike` alone starts the gateway: the first thing to do with a package. Elsewhere a bare command prints the help.
 if (process.argv.length === 2 && process.env.npm_command === 'exec') process.argv.push('serve')

@@ -138,10 +138,11 @@ function isAlive(caller: AuthenticatedKey, now: number): boolean {
   return secretAlive(caller.secret, now) && keyStatus(caller.key, now) === 'active'
 }
 
-// With places for what is remembered of a key and its account.
+// With places for what is remembered of a key and its account: `counts` by the limits, `mark` for upstreams, `retries` by the retry
+// budget. They are filled in place, so a cached record is neither copied nor frozen.
 type CachedKey = AuthenticatedKey & {
   readonly key: CountedKey
-  readonly account: MarkedAccount & { readonly retries: undefined }
+  readonly account: MarkedAccount & { retries?: undefined }
   readonly lastUse: LastUse
 }
 

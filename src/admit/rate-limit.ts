@@ -40,7 +40,7 @@ export type Limits = {
   prune(): void
 }
 
-// A key that remembers where its counts are.
+// A key that remembers where its counts are, in one place: a copy, or a key that two limits know, would mix them up.
 export type CountedKey = Key & { counts?: KeyCounts | undefined }
 
 // Two undos: of the token and of the slot.

@@ -116,6 +116,7 @@ const TABLE = {
   retryWindowSeconds: 10,
   retryAccountSeenMs: 10 * MINUTE,
   retryAccountsMax: 10_000,
+  retryAccountsPrunedEveryMs: 30 * SECOND,
   // Probes of upstreams.
   probeTimeoutMs: 10 * SECOND,
   probesAtOnceMax: 64,

@@ -1,6 +1,6 @@
 // A map of bounded size that evicts entries which have not been used for long. Entries are linked in the order of their use, as far
-// as it matters: one that has at most half of the capacity before it stays where it is, since moving it writes to three others,
-// which are rarely in the processor's cache. So what is evicted has been unused while half of the capacity was used. A Map keeps
+// as it matters: one after which fewer than half of the capacity were appended stays where it is, since moving it writes to three
+// others, which are rarely in the processor's cache. So what is evicted was unused while half of the capacity was used. A Map keeps
 // the order of insertion too, but an entry that is removed and inserted again with every use leaves a hole in its table, which is
 // copied again and again where thousands of entries are in use.
 

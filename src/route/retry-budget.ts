@@ -10,6 +10,8 @@ export type BudgetBounds = {
   // An account not seen for this long leaves its share of the reserve to the others.
   readonly retryAccountSeenMs: number
   readonly retryAccountsMax: number
+  // There may be thousands to look at.
+  readonly retryAccountsPrunedEveryMs: number
 }
 
 export type RetryBudget = {
@@ -19,9 +21,6 @@ export type RetryBudget = {
   take(accountId: string): boolean
   prune(): void
 }
-
-// There may be thousands of accounts to look at.
-const PRUNED_EVERY_MS = 30_000
 
 // An account that remembers where its counts are, so that a request needs no lookup.
 export type SeenAccount = { readonly id: string; retries?: RetryCounts | undefined }
@@ -78,7 +77,7 @@ export function retryBudget(bounds: BudgetBounds & { readonly clock: Clock }): R
     prune() {
       const now = clock.monotonic()
       if (now < pruneMs) return
-      pruneMs = now + PRUNED_EVERY_MS
+      pruneMs = now + bounds.retryAccountsPrunedEveryMs
       const oldest = Math.floor((now - bounds.retryAccountSeenMs) / 1000)
       for (const [accountId, { second }] of accounts) if (second < oldest) drop(accountId)
     },

@@ -34,17 +34,32 @@ test('the amounts of thousands of records are independent, and changes are count
   )
 })
 
-test('a sum beyond 64 bits and an amount below zero are refused', () => {
-  const record = new AccountInMemory(rowOf(5), placesFor(ACCOUNT_AMOUNTS)())
-  record.refuseNegative()
+test('an amount below zero and sums beyond 64 bits are refused, however many there were', () => {
+  const place = placesFor(ACCOUNT_AMOUNTS)
+  const [negative, large] = [5, 6].map(i => new AccountInMemory(rowOf(i), place())) as [
+    AccountInMemory,
+    AccountInMemory,
+  ]
+  for (const record of [negative, large]) record.refuseImpossible()
 
-  record.spent = 2n ** 63n - 1n
-  record.refuseNegative()
-  record.spent += 1n
-  assert.throws(() => record.refuseNegative(), /acct_5 would be below zero/)
-  record.spent = 0n
-  record.held -= 2n
-  assert.throws(() => record.refuseNegative(), /acct_5 would be below zero/)
+  negative.held -= 2n
+  assert.throws(() => negative.refuseImpossible(), /acct_5 would be below zero/)
+  large.spent = 2n ** 63n - 1n
+  large.refuseImpossible()
+  for (let i = 0; i < 3; i++) {
+    large.spent += 2n ** 62n
+    assert.throws(() => large.refuseImpossible(), /acct_6 would be too large/)
+  }
+})
+
+test('a dropped record cannot be used', () => {
+  const record = new AccountInMemory(rowOf(5), placesFor(ACCOUNT_AMOUNTS)())
+
+  record.drop()
+
+  assert.throws(() => {
+    record.available -= 1n
+  }, TypeError)
 })
 
 function rowOf(i: number) {

@@ -83,10 +83,31 @@ test('records of one account share its count, also after it was dropped and came
   assert.equal(takeAll('alice', budget), 5 + 5)
 })
 
-function open() {
+test('accounts that are no longer seen are dropped again and again', () => {
+  const { clock, budget } = open()
+  for (const id of ['bob', 'carol']) {
+    budget.saw({ id })
+    clock.advance(BOUNDS.retryAccountSeenMs + 60_000)
+    budget.prune()
+  }
+
+  assert.equal(takeAll('alice', budget), 10)
+})
+
+test('an account that had to make room for another counts again when it comes back', () => {
+  const { budget } = open({ retryAccountsMax: 1 })
+  const alice = { id: 'alice' }
+  for (const account of [alice, { id: 'bob' }]) budget.saw(account)
+
+  for (let i = 0; i < 50; i++) budget.saw(alice)
+
+  assert.equal(takeAll('alice', budget), 10 + 10)
+})
+
+function open(more: { readonly retryAccountsMax?: number } = {}) {
   const clock = manualClock()
   clock.advance(60_000)
-  return { clock, budget: retryBudget({ ...BOUNDS, clock }) }
+  return { clock, budget: retryBudget({ ...BOUNDS, ...more, clock }) }
 }
 
 function takeAll(account: string, budget: ReturnType<typeof retryBudget>): number {

@@ -137,6 +137,7 @@ function servedBy({ model, provider, tokens, priceVersion, price }: ReturnType<t
   return { modelServed: model, provider, tokens: known, usageSource: 'estimate', priceVersion, price } as const
 }
 
+// The key first: its account is then found through it.
 function recordsOf(row: UsageRecord, unit: UnitOfWork): Records {
   const key = unit.key(row.keyId)
   const account = unit.account(row.accountId)

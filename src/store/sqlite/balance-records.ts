@@ -1,7 +1,6 @@
 // The records of accounts and keys that the store's thread has in memory. Their amounts are 64-bit integers beside each other, as of
 // now and as of the last batch: as fields, each would be an object of its own, allocated by every change, and with thousands of
-// accounts hardly any would be in the processor's cache when it is needed. A sum that does not fit becomes negative, and is refused
-// like any other negative balance.
+// accounts hardly any would be in the processor's cache when it is needed. A sum that does not fit is refused like a negative one.
 import type { Budget } from '../../domain/budget.ts'
 import type { Nano } from '../../domain/credits.ts'
 import { readAccountRecord, readKeyRecord } from '../billing/records.ts'
@@ -12,6 +11,9 @@ import type { Row } from '../sql/sql.ts'
 export type Place = { readonly words: BigInt64Array; readonly at: number }
 
 const RECORDS_IN_ONE_PIECE = 1024
+const MAX: Nano = 2n ** 63n - 1n
+// Of records that are no longer in memory.
+const NOWHERE = new BigInt64Array(0)
 
 // Places in large pieces of memory, each of which lives as long as one of its records.
 export function placesFor(amounts: number): () => Place {
@@ -38,7 +40,8 @@ class BalanceRecord {
   isTouched = false
   // No longer in memory: the file may have changed since.
   isDropped = false
-  private readonly words: BigInt64Array
+  private doesNotFit = false
+  private words: BigInt64Array
   private readonly at: number
   private readonly amounts: number
 
@@ -59,6 +62,7 @@ class BalanceRecord {
   }
 
   protected setAmount(i: number, amount: Nano): void {
+    if (amount > MAX || amount < -MAX) this.doesNotFit = true
     this.words[this.at + i] = amount
   }
 
@@ -76,9 +80,16 @@ class BalanceRecord {
 
   // The CHECKs of the tables would only find it at the next write-back, where it could no longer be refused. The last amount is the
   // month's base, which has none.
-  refuseNegative(): void {
+  refuseImpossible(): void {
+    if (this.doesNotFit) throw new Error(`a balance of ${this.id} would be too large`)
     for (let i = 0; i < this.amounts - 1; i++)
       if (this.amount(i) < 0n) throw new Error(`a balance of ${this.id} would be below zero`)
+  }
+
+  // What still refers to it keeps no others in memory, and cannot use it.
+  drop(): void {
+    this.isDropped = true
+    this.words = NOWHERE
   }
 }
 
@@ -155,6 +166,11 @@ export class KeyInMemory extends BalanceRecord implements KeyRecord {
     this.dead = read.dead
     this.day = read.day
     this.dayCount = read.dayCount
+    this.account = undefined
+  }
+
+  override drop(): void {
+    super.drop()
     this.account = undefined
   }
 

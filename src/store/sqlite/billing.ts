@@ -13,7 +13,7 @@ import { type OpenRecord, openUnitOfWork, StaleCache } from './unit-of-work.ts'
 export type BillingOptions = {
   // Beyond this many entries the journal is applied early: readers of balances and the next start would notice.
   readonly journalMax?: number
-  // Of accounts, and as many of keys and of windows: some 22 MB. Beyond it, all are dropped and read again as needed.
+  // Of accounts, and as many of keys and of windows: some 10 MB. Beyond it, all are dropped and read again as needed.
   readonly recordsMax?: number
   // Called when another process has written to the file, which its lock should prevent.
   readonly onForeignWrite?: () => void

@@ -29,7 +29,7 @@ export function recordCache(run: BillingStatements) {
     return row && new KeyInMemory(row, place())
   })
   const windows = windowRecords(run)
-  // The key of the last lookup: the next is mostly for its account.
+  // The key of the last lookup: the next one is for its account, which the key's entry in the journal then includes.
   let lastKey: KeyInMemory | undefined
 
   function account(id: string): AccountInMemory | undefined {
@@ -41,10 +41,10 @@ export function recordCache(run: BillingStatements) {
 
   function append(key: KeyInMemory): void {
     const account = key.account?.dirty ? key.account : undefined
-    account?.refuseNegative()
+    account?.refuseImpossible()
     if (account !== undefined && account.available > 0n && account.owed > 0n)
       throw new Error(`account ${account.id} would have credits and owe some`)
-    key.refuseNegative()
+    key.refuseImpossible()
     run.append.get(
       key.accountId,
       key.id,
@@ -105,7 +105,7 @@ export function recordCache(run: BillingStatements) {
   }
 }
 
-type InMemory = { readonly id: string; isTouched: boolean; isDropped: boolean }
+type InMemory = { readonly id: string; isTouched: boolean; drop(): void }
 
 function records<Kept extends InMemory>(amounts: number, read: (id: string, place: () => Place) => Kept | undefined) {
   const place = placesFor(amounts)
@@ -140,7 +140,7 @@ function records<Kept extends InMemory>(amounts: number, read: (id: string, plac
       return taken
     },
     drop(): void {
-      for (const record of known.values()) record.isDropped = true
+      for (const record of known.values()) record.drop()
       known.clear()
       touched = []
     },

@@ -32,8 +32,9 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
   let recent = count()
   let moving: Promise<void> | undefined
   let isClosing = false
-  // Of the entries that slices move: the last one, and those that were inserted meanwhile, which a slice may have missed. Rows are
-  // inserted in the order in which requests are admitted, so that one with an older id may come later.
+  // Of the entries that slices move: the last one, and those that were inserted meanwhile, which a slice may have missed. A row may
+  // come later than others with newer ids: requests are admitted in another order than they arrive, refusals are counted for up to
+  // a minute, and clocks are set back.
   let last = ''
   let late: string[] = []
 
@@ -46,14 +47,15 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
     const isMoved = !isOfFewKeys(sample)
     if (isMoved) await moveByKey(sample)
     for (let moved = stepMax; moved >= stepMax && !isClosing; await turn()) {
-      moved = await sql.transaction(tx => removeOldest(tx, { isMoved }))
+      const upTo = text((await get(OLDEST, [last, stepMax - 1]))?.request_id ?? last)
+      moved = await sql.transaction(tx => removeUpTo(tx, upTo, { isMoved }))
+      late = late.filter(id => id > upTo)
       failpoint?.('after_index_delete')
     }
   }
 
-  // Removes the oldest entries from `usage_recent`, and moves those that no slice has moved.
-  async function removeOldest(tx: Tx, { isMoved }: { readonly isMoved: boolean }): Promise<number> {
-    const upTo = text((await tx.get(OLDEST, [last, bounds.stepMax - 1]))?.request_id ?? last)
+  // Removes entries from `usage_recent`, and moves them if slices have not, or not all of them.
+  async function removeUpTo(tx: Tx, upTo: string, { isMoved }: { readonly isMoved: boolean }): Promise<number> {
     if (!isMoved || late.some(id => id <= upTo)) await tx.run(MOVE_UP_TO, [upTo])
     failpoint?.('in_index_delete')
     return tx.run('DELETE FROM usage_recent WHERE request_id <= $1', [upTo])
@@ -75,7 +77,7 @@ export function usageIndex(sql: SqliteSql, options: IndexOptions = {}) {
   }
 
   return {
-    // Rows were inserted: called before anything else may happen to them.
+    // Rows were inserted: called in the same turn as their commit, or a step might delete one that it does not know to be late.
     added(ids: readonly string[]): void {
       recent += ids.length
       if (moving !== undefined) for (const id of ids) if (id <= last) late.push(id)

@@ -246,6 +246,53 @@ test('records of accounts that are used once each do not accumulate, whether the
   sql.close()
 })
 
+test('the ids of new rows are reported once: of holds, of closed rows and of refusals, not of rows that failed', async () => {
+  await using fixture = await openFixture(make, 150n)
+  const sql = sqliteSql(fixture.url, systemClock)
+  const billing = sqliteBilling(sql, 'first')
+  const op = (id: string, change: object) => ({ do: 'reserve' as const, ask: fixture.ask(id, change) })
+
+  const first = billing.commit([op('hold', {}), op('closed', { entry: UNBILLED }), op('refused', {})])
+  const taken = billing.takeInserted()
+  const second = billing.commit([op('other', { entry: UNBILLED }), op('hold', { entry: UNBILLED })])
+  const [later, nothing] = [billing.takeInserted(), billing.takeInserted()]
+  billing.commit([{ do: 'settle', bill: bill('hold', { prompt: 1 }) }])
+  billing.writeBack()
+  sql.close()
+
+  assert.deepEqual(kindsOf(first.map(result => [result])), ['reserved', 'insufficient_funds'])
+  assert.deepEqual(
+    second.map(({ ok }) => ok),
+    [true, false],
+  )
+  assert.deepEqual(taken, ['hold', 'closed', 'refused'])
+  assert.deepEqual(
+    later.filter(id => id !== 'hold'),
+    ['other'],
+  )
+  assert.deepEqual(nothing, [])
+})
+
+for (const [owner, statement] of [
+  ['acct', 'UPDATE account SET held = 0'],
+  ['key', 'UPDATE key_balance SET held = 0'],
+] as const) {
+  test(`a settlement that would leave a balance of ${owner} below zero is refused, and only it`, async () => {
+    await using fixture = await openFixture(make, 1000n)
+    const { store } = fixture
+    await store.billing.reserve(fixture.ask('r1'))
+    await fixture.plant(statement)
+
+    const [settled, reserved] = await Promise.allSettled([
+      store.billing.settle(bill('r1', { prompt: 10 })),
+      store.billing.reserve(fixture.ask('r2', { entry: UNBILLED })),
+    ])
+
+    assert.match(String(settled.status === 'rejected' && settled.reason), new RegExp(`${owner} would be below zero`))
+    assert.equal(reserved.status === 'fulfilled' && reserved.value.kind, 'reserved')
+  })
+}
+
 test('hours that another process has claimed are marked by the next row of theirs', async () => {
   await using fixture = await openFixture(make, 1000n)
   const { store } = fixture

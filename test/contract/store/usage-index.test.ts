@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/lib/clock.ts'
 import { NO_ERROR } from '../../../src/store/contract/store.ts'
 import { type SqliteSql, sqliteSql } from '../../../src/store/sqlite/sql.ts'
 import { usageIndex } from '../../../src/store/sqlite/usage-index.ts'
-import { GATE_ENGINES, openFixture } from '../../support/billing-stores.ts'
+import { GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
 import { until } from '../../support/until.ts'
 
 const [sqlite] = GATE_ENGINES
@@ -53,6 +53,40 @@ for (const { moved, end, isInBoth } of [
     assert.equal(recent(fixture.url), 0)
     assert.equal(inBoth > 0, isInBoth)
   })
+
+test('rows that come late while a running store moves tens of thousands are in the list of their key', async () => {
+  await using fixture = await openFixture(make, 0n)
+  const { store } = fixture
+  const actor = { name: 'test', address: 'local' }
+  const keys = Array.from({ length: 300 }, (_, i) => `k${i}`)
+  for (const id of keys) await store.keys.create(newKey(id), actor)
+  let [rows, isMoved] = [0, false]
+  const insert = (requestId: string) => {
+    const ask = fixture.ask(requestId, { entry: UNBILLED })
+    const keyId = keys[rows++ % keys.length] as string
+    return store.billing.reserve({ ...ask, facts: { ...ask.facts, keyId } })
+  }
+  // As many as are moved together, with the last digits that random ids have.
+  const ids = Array.from(
+    { length: 32_800 },
+    (_, i) => `r${String(i).padStart(6, '0')}${(i % 251).toString(16).padStart(2, '0')}`,
+  )
+  await Promise.all(ids.map(insert))
+
+  // Older than all of these, until the move is over.
+  for (let i = 0; !isMoved; i++) {
+    await insert(`q${i}`)
+    isMoved = recent(fixture.url) < 16_000
+  }
+  await until('the rest is moved', async () => recent(fixture.url) < 1000)
+
+  let listed = 0
+  for (const keyId of keys) {
+    const { data } = await store.usage.list({ limit: 1000, keyId, endpoint: 'all', lookMax: 100_000 })
+    listed += data.length
+  }
+  assert.equal(listed, rows)
+})
 
 test('of a large backlog of rows that are not in the index by key, a limited number is moved at a time', async () => {
   await using fixture = await openFixture(make, 1000n)
