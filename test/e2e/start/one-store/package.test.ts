@@ -107,6 +107,16 @@ async function startWithNpx(tarball: string, folder: string) {
       stop('SIGTERM')
       stop('SIGTERM')
       await ended
+      // The gateway may outlive npx for a moment, and writes its compile cache then.
+      await until('all of its processes have ended', () => !hasProcesses(child.pid ?? 0))
     },
+  }
+}
+
+function hasProcesses(group: number): boolean {
+  try {
+    return process.kill(-group, 0)
+  } catch {
+    return false
   }
 }
