@@ -60,7 +60,8 @@ function introspection(pass: Pass, reserved: Reserved, { limits }: UnbilledNeeds
     spent_this_month: formatCredits(reserved.balances.spentThisMonth),
     // Those of the account too: both limit what the key can spend.
     budgets: budgets.map(state => ({ owner: state.owner, ...budgetObject(state) })),
-    account,
+    // Not the cached record itself, in which the gateway remembers more.
+    account: { id: account.id, name: account.name, status: account.status },
     created_at: isoTime(key.createdAt),
     expires_at: isoTimeOrNull(key.expiresAt),
     last_used_at: isoTime(pass.call.receivedAt),

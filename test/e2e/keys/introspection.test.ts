@@ -19,6 +19,20 @@ test('introspection reports every field of the key, up to date', async t => {
     return answer
   }
 
+  await t.test(
+    'after chats it has the same fields, and nothing that the gateway remembers of key and account',
+    async () => {
+      const key = await gateway.createKey()
+      const before = (await ask(key.secret)).body
+      await gateway.chat({}, { key: key.secret })
+
+      const after = (await ask(key.secret)).body
+
+      assert.deepEqual(namesIn(after), namesIn(before))
+      assert.deepEqual(after.account, { id: key.accountId, name: 'test', status: 'active' })
+    },
+  )
+
   await t.test('it has every documented field', async () => {
     const expires_at = new Date(Date.now() + 3_600_000).toISOString()
     const ip_allowlist = ['127.0.0.0/8', '::1/128']
@@ -133,3 +147,9 @@ test('introspection reports every field of the key, up to date', async t => {
 
   assert.ok((await gateway.audit()).ok)
 })
+
+// Of all members, also of members of members.
+function namesIn(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) => [name, ...namesIn(inner).map(each => `${name}.${each}`)])
+}
