@@ -24,12 +24,12 @@ export type Known = Readonly<Pick<Pass, 'caller' | 'hasRow' | 'facts'>>
 
 export async function admit(call: Call, rule: EndpointRule | undefined, needs: AdmitNeeds): Promise<Pass> {
   const found = needs.authenticator.authenticate(call)
-  const { caller, lastUse, isCached } = found instanceof Promise ? await found : found
+  const { caller, isCached } = found instanceof Promise ? await found : found
   const pass: Admitted = {
     call,
     endpoint: rule?.endpoint ?? 'unknown',
     caller,
-    hash: lastUse.hash,
+    hash: caller.lastUse.hash,
     hasRow: false,
     modelRequested: null,
     stream: false,
@@ -46,7 +46,7 @@ export async function admit(call: Call, rule: EndpointRule | undefined, needs: A
   } catch (error) {
     await reconsider(error, pass, rule, isCached, needs)
   }
-  needs.billing.touch(lastUse, call.receivedAt)
+  needs.billing.touch(caller.lastUse, call.receivedAt)
   return pass
 }
 

@@ -40,8 +40,7 @@ export type Authenticator = {
 
 // Whether the record came from the cache or was read for this call.
 export type Authenticated = {
-  readonly caller: AuthenticatedKey
-  readonly lastUse: LastUse
+  readonly caller: AuthenticatedKey & { readonly lastUse: LastUse }
   readonly isCached: boolean
 }
 
@@ -79,15 +78,11 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     const cached = cache.get(hash)
     if (cached !== undefined && isAlive(cached, clock.now())) {
       onCache(true)
-      return { caller: cached, lastUse: cached.lastUse, isCached: true }
+      return { caller: cached, isCached: true }
     }
     onCache(false)
     if (!othersMayChangeKeys && cache.isUnknown(hash)) throw failures.refusal(call.address)
-    return again(call, hash, { since: call.startedMs }).then(caller => ({
-      caller,
-      lastUse: caller.lastUse,
-      isCached: false,
-    }))
+    return again(call, hash, { since: call.startedMs }).then(caller => ({ caller, isCached: false }))
   }
 
   async function again(call: Call, hash: string, ask: Ask): Promise<CachedKey> {

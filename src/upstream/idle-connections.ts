@@ -59,7 +59,7 @@ export function idleConnections(): IdleConnections {
       return undefined
     },
     takeAny(since, turn) {
-      for (let next = ripe?.newer ?? (ripe === undefined ? oldest : undefined); next !== undefined; next = next.newer) {
+      for (let next = ripe === undefined ? oldest : ripe.newer; next !== undefined; next = next.newer) {
         if (next.idleSinceMs > since) break
         ripe = next
       }

@@ -24,6 +24,9 @@ const ACTOR = { name: 'test', address: 'local' }
 export const PRICES = { prompt: 1000n, completion: 2000n, cacheRead: 1000n, cacheWrite: 1000n, request: 0n }
 export const PRICE = priceSnapshot(PRICES)
 
+// A row that costs nothing.
+export const UNBILLED = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, ...NO_ERROR } as const
+
 type OnCommit = (ops: number) => void
 // A database, and how the processes that share it open it.
 type Database = {
@@ -264,4 +267,9 @@ function facts(requestId: string): ReservationRequest['facts'] {
     createdAt: Date.now(),
     tags: null,
   }
+}
+
+// Of the first reservation of each batch, without repetitions.
+export function kindsOf(results: readonly (readonly unknown[])[]): readonly unknown[] {
+  return [...new Set(results.map(([result]) => (result as { value: { kind: string } }).value.kind))]
 }

@@ -1,9 +1,9 @@
-// Balance records of the store's thread: amounts as 64-bit integers beside each other behave like amounts in fields, and what does
+// Balance records of the store's thread: amounts as 64-bit integers in one place behave like amounts in fields, and what does
 // not fit is refused.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ACCOUNT, ACCOUNT_AMOUNTS, AccountInMemory, placesFor } from '../../src/store/sqlite/balance-records.ts'
+import { ACCOUNT_AMOUNTS, AccountInMemory, AMOUNT, placesFor } from '../../src/store/sqlite/balance-records.ts'
 
 const NAMES = ['available', 'held', 'spent', 'owed', 'monthBase'] as const
 
@@ -21,7 +21,7 @@ test('the amounts of thousands of records are independent, and changes are count
         const record = records[i] as AccountInMemory
         record[name] = amount
         now[i]![name] = amount
-        assert.equal(record.change(ACCOUNT[name]), amount - before[i]![name])
+        assert.equal(record.change(AMOUNT[name]), amount - before[i]![name])
         if (isEnd) {
           record.keepChanges()
           before[i] = { ...now[i]! }

@@ -1,4 +1,4 @@
-// The records of accounts and keys that the store's thread has in memory. Their amounts are 64-bit integers beside each other, as of
+// The records of accounts and keys that the store's thread has in memory. Their amounts are 64-bit integers in one place, as of
 // now and as of the last batch: as fields, each would be an object of its own, allocated by every change, and with thousands of
 // accounts hardly any would be in the processor's cache when it is needed. A sum that does not fit is refused like a negative one.
 import type { Budget } from '../../domain/budget.ts'
@@ -6,6 +6,11 @@ import type { Nano } from '../../domain/credits.ts'
 import { readAccountRecord, readKeyRecord } from '../billing/records.ts'
 import type { AccountRecord, KeyRecord } from '../billing/unit-of-work.ts'
 import type { Row } from '../sql/sql.ts'
+
+// Where a record has its amounts, by which their changes are read: those of a key, then those that only an account has.
+export const AMOUNT = { spent: 0, held: 1, monthBase: 2, available: 3, owed: 4 } as const
+export const KEY_AMOUNTS = 3
+export const ACCOUNT_AMOUNTS = 5
 
 // A place for the amounts of a record, twice.
 export type Place = { readonly words: BigInt64Array; readonly at: number }
@@ -78,12 +83,12 @@ class BalanceRecord {
     this.dirty = false
   }
 
-  // The CHECKs of the tables would only find it at the next write-back, where it could no longer be refused. The last amount is the
-  // month's base, which has none.
+  // The CHECKs of the tables would only find it at the next write-back, where it could no longer be refused. The month's base has
+  // none.
   refuseImpossible(): void {
     if (this.doesNotFit) throw new Error(`a balance of ${this.id} would be too large`)
-    for (let i = 0; i < this.amounts - 1; i++)
-      if (this.amount(i) < 0n) throw new Error(`a balance of ${this.id} would be below zero`)
+    for (let i = 0; i < this.amounts; i++)
+      if (i !== AMOUNT.monthBase && this.amount(i) < 0n) throw new Error(`a balance of ${this.id} would be below zero`)
   }
 
   // What still refers to it keeps no others in memory, and cannot use it.
@@ -91,11 +96,26 @@ class BalanceRecord {
     this.isDropped = true
     this.words = NOWHERE
   }
-}
 
-// The places of amounts, by which their changes are read.
-export const ACCOUNT = { available: 0, held: 1, spent: 2, owed: 3, monthBase: 4 } as const
-export const ACCOUNT_AMOUNTS = 5
+  get spent(): Nano {
+    return this.amount(AMOUNT.spent)
+  }
+  set spent(amount: Nano) {
+    this.setAmount(AMOUNT.spent, amount)
+  }
+  get held(): Nano {
+    return this.amount(AMOUNT.held)
+  }
+  set held(amount: Nano) {
+    this.setAmount(AMOUNT.held, amount)
+  }
+  get monthBase(): Nano {
+    return this.amount(AMOUNT.monthBase)
+  }
+  set monthBase(amount: Nano) {
+    this.setAmount(AMOUNT.monthBase, amount)
+  }
+}
 
 export class AccountInMemory extends BalanceRecord implements AccountRecord {
   readonly status: string
@@ -103,45 +123,24 @@ export class AccountInMemory extends BalanceRecord implements AccountRecord {
 
   constructor(row: Row, place: Place) {
     const read = readAccountRecord(row)
-    super(read, place, [read.available, read.held, read.spent, read.owed, read.monthBase])
+    super(read, place, [read.spent, read.held, read.monthBase, read.available, read.owed])
     this.status = read.status
     this.lowBalance = read.lowBalance
   }
 
   get available(): Nano {
-    return this.amount(ACCOUNT.available)
+    return this.amount(AMOUNT.available)
   }
   set available(amount: Nano) {
-    this.setAmount(ACCOUNT.available, amount)
-  }
-  get held(): Nano {
-    return this.amount(ACCOUNT.held)
-  }
-  set held(amount: Nano) {
-    this.setAmount(ACCOUNT.held, amount)
-  }
-  get spent(): Nano {
-    return this.amount(ACCOUNT.spent)
-  }
-  set spent(amount: Nano) {
-    this.setAmount(ACCOUNT.spent, amount)
+    this.setAmount(AMOUNT.available, amount)
   }
   get owed(): Nano {
-    return this.amount(ACCOUNT.owed)
+    return this.amount(AMOUNT.owed)
   }
   set owed(amount: Nano) {
-    this.setAmount(ACCOUNT.owed, amount)
-  }
-  get monthBase(): Nano {
-    return this.amount(ACCOUNT.monthBase)
-  }
-  set monthBase(amount: Nano) {
-    this.setAmount(ACCOUNT.monthBase, amount)
+    this.setAmount(AMOUNT.owed, amount)
   }
 }
-
-export const KEY = { spent: 0, held: 1, monthBase: 2 } as const
-export const KEY_AMOUNTS = 3
 
 export class KeyInMemory extends BalanceRecord implements KeyRecord {
   readonly accountId: string
@@ -172,24 +171,5 @@ export class KeyInMemory extends BalanceRecord implements KeyRecord {
   override drop(): void {
     super.drop()
     this.account = undefined
-  }
-
-  get spent(): Nano {
-    return this.amount(KEY.spent)
-  }
-  set spent(amount: Nano) {
-    this.setAmount(KEY.spent, amount)
-  }
-  get held(): Nano {
-    return this.amount(KEY.held)
-  }
-  set held(amount: Nano) {
-    this.setAmount(KEY.held, amount)
-  }
-  get monthBase(): Nano {
-    return this.amount(KEY.monthBase)
-  }
-  set monthBase(amount: Nano) {
-    this.setAmount(KEY.monthBase, amount)
   }
 }

@@ -6,10 +6,9 @@ import type { WindowRecord } from '../billing/budgets.ts'
 import { readWindowRecord } from '../billing/records.ts'
 import type { Row } from '../sql/sql.ts'
 import {
-  ACCOUNT,
   ACCOUNT_AMOUNTS,
   AccountInMemory,
-  KEY,
+  AMOUNT,
   KEY_AMOUNTS,
   KeyInMemory,
   type Place,
@@ -48,18 +47,18 @@ export function recordCache(run: BillingStatements) {
     run.append.get(
       key.accountId,
       key.id,
-      account === undefined ? 0n : account.change(ACCOUNT.available),
-      account === undefined ? 0n : account.change(ACCOUNT.held),
-      account === undefined ? 0n : account.change(ACCOUNT.spent),
-      account === undefined ? 0n : account.change(ACCOUNT.owed),
-      key.change(KEY.spent),
-      key.change(KEY.held),
+      account === undefined ? 0n : account.change(AMOUNT.available),
+      account === undefined ? 0n : account.change(AMOUNT.held),
+      account === undefined ? 0n : account.change(AMOUNT.spent),
+      account === undefined ? 0n : account.change(AMOUNT.owed),
+      key.change(AMOUNT.spent),
+      key.change(AMOUNT.held),
       key.day,
       key.dayCount,
       account === undefined ? 0 : account.month,
-      account === undefined ? 0n : account.change(ACCOUNT.monthBase),
+      account === undefined ? 0n : account.change(AMOUNT.monthBase),
       key.month,
-      key.change(KEY.monthBase),
+      key.change(AMOUNT.monthBase),
     )
     account?.keepChanges()
     key.keepChanges()

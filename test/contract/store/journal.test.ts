@@ -1,7 +1,6 @@
 // The journal of balances on SQLite: a balance is what is stored plus its journal, for every reader and after every interruption.
 
 import assert from 'node:assert/strict'
-import { randomUUIDv7 } from 'node:crypto'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,12 +9,11 @@ import { DAY_MS } from '../../../src/domain/key.ts'
 import { HOUR_MS } from '../../../src/domain/usage.ts'
 import { type Clock, systemClock } from '../../../src/lib/clock.ts'
 import { auditDatabase } from '../../../src/store/audit/audit.ts'
-import { NO_ERROR } from '../../../src/store/contract/store.ts'
 import { idAt } from '../../../src/store/sql/time-order.ts'
 import { sqliteBilling } from '../../../src/store/sqlite/billing.ts'
 import { sqliteSql } from '../../../src/store/sqlite/sql.ts'
 import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
-import { bill, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
+import { bill, GATE_ENGINES, kindsOf, openFixture, UNBILLED } from '../../support/billing-stores.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { until } from '../../support/until.ts'
@@ -59,28 +57,6 @@ test('operators find and change the balance of this instant', async () => {
 
   assert.deepEqual([short.kind, enough.kind, suspended.kind], ['insufficient_funds', 'reserved', 'suspended'])
   assert.deepEqual(await fixture.balance(), { available: 180n, held: 0n, spent: 20n, owed: 0n })
-})
-
-test('a request that began before its account was changed is settled on the record that others read since', async () => {
-  await using fixture = await openFixture(make, 1000n)
-  const { store } = fixture
-  const spendable = async (id: string) => {
-    const reserved = await store.billing.reserve(fixture.ask(id, { entry: UNBILLED }))
-    const { balance, key } = (reserved.kind === 'reserved' && reserved.balances) || assert.fail(reserved.kind)
-    return [balance.available, balance.held, balance.spent, key.held, key.spent]
-  }
-  const reserved = await store.billing.reserve(fixture.ask('r1'))
-  const hold = reserved.kind === 'reserved' ? reserved.hold : assert.fail(reserved.kind)
-  const credits = { id: randomUUIDv7(), accountId: 'acct', amount: 500n, note: null, idempotencyKey: 'twice' }
-  await store.accounts.addCredits(credits, { name: 'test', address: 'local' })
-
-  const before = await spendable('r2')
-  await store.billing.settle(bill('r1', { prompt: 10 }))
-  const after = await spendable('r3')
-
-  assert.ok(hold > 0n)
-  assert.deepEqual(before, [1500n - hold, hold, 0n, hold, 0n])
-  assert.deepEqual(after, [1490n, 0n, 10n, 0n, 10n])
 })
 
 test('a key that is revoked while its balance is in the journal keeps what it spent, and its open request is settled', async () => {
@@ -219,80 +195,6 @@ test('a journal that cannot be applied refuses everything, and is kept', async (
   assert.deepEqual(await fixture.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
 })
 
-test('records of accounts that are used once each do not accumulate, whether they change or not', async () => {
-  await using fixture = await openFixture(make, 1000n)
-  const actor = { name: 'test', address: 'local' }
-  const tenants = Array.from({ length: 40 }, (_, i) => ({ accountId: `a${i}`, keyId: `k${i}` }))
-  for (const { accountId, keyId } of tenants) {
-    await fixture.store.accounts.create({ id: accountId, name: accountId }, actor)
-    await fixture.store.keys.create({ ...newKey(keyId), accountId }, actor)
-  }
-  const sql = sqliteSql(fixture.url, systemClock)
-  const billing = sqliteBilling(sql, 'first', { recordsMax: 8, journalMax: 6 })
-  const ask = (entry: object) => (tenant: (typeof tenants)[number]) => {
-    const request = fixture.ask(`request of ${tenant.keyId}`, entry)
-    return billing.commit([{ do: 'reserve', ask: { ...request, facts: { ...request.facts, ...tenant } } }])
-  }
-  const inMemory = () => tenants.filter(({ keyId }) => billing.knownKey(keyId) !== undefined).length
-
-  const poor = tenants.slice(0, 20).map(ask({}))
-  const afterRefusals = inMemory()
-  const free = tenants.slice(20).map(ask({ entry: UNBILLED }))
-
-  assert.deepEqual([afterRefusals <= 8, inMemory() <= 8, entries(fixture.url) < 6], [true, true, true])
-  assert.deepEqual(kindsOf(poor), ['insufficient_funds'])
-  assert.deepEqual(kindsOf(free), ['reserved'])
-  billing.writeBack()
-  sql.close()
-})
-
-test('the ids of new rows are reported once: of holds, of closed rows and of refusals, not of rows that failed', async () => {
-  await using fixture = await openFixture(make, 150n)
-  const sql = sqliteSql(fixture.url, systemClock)
-  const billing = sqliteBilling(sql, 'first')
-  const op = (id: string, change: object) => ({ do: 'reserve' as const, ask: fixture.ask(id, change) })
-
-  const first = billing.commit([op('hold', {}), op('closed', { entry: UNBILLED }), op('refused', {})])
-  const taken = billing.takeInserted()
-  const second = billing.commit([op('other', { entry: UNBILLED }), op('hold', { entry: UNBILLED })])
-  const [later, nothing] = [billing.takeInserted(), billing.takeInserted()]
-  billing.commit([{ do: 'settle', bill: bill('hold', { prompt: 1 }) }])
-  billing.writeBack()
-  sql.close()
-
-  assert.deepEqual(kindsOf(first.map(result => [result])), ['reserved', 'insufficient_funds'])
-  assert.deepEqual(
-    second.map(({ ok }) => ok),
-    [true, false],
-  )
-  assert.deepEqual(taken, ['hold', 'closed', 'refused'])
-  assert.deepEqual(
-    later.filter(id => id !== 'hold'),
-    ['other'],
-  )
-  assert.deepEqual(nothing, [])
-})
-
-for (const [owner, statement] of [
-  ['acct', 'UPDATE account SET held = 0'],
-  ['key', 'UPDATE key_balance SET held = 0'],
-] as const) {
-  test(`a settlement that would leave a balance of ${owner} below zero is refused, and only it`, async () => {
-    await using fixture = await openFixture(make, 1000n)
-    const { store } = fixture
-    await store.billing.reserve(fixture.ask('r1'))
-    await fixture.plant(statement)
-
-    const [settled, reserved] = await Promise.allSettled([
-      store.billing.settle(bill('r1', { prompt: 10 })),
-      store.billing.reserve(fixture.ask('r2', { entry: UNBILLED })),
-    ])
-
-    assert.match(String(settled.status === 'rejected' && settled.reason), new RegExp(`${owner} would be below zero`))
-    assert.equal(reserved.status === 'fulfilled' && reserved.value.kind, 'reserved')
-  })
-}
-
 test('hours that another process has claimed are marked by the next row of theirs', async () => {
   await using fixture = await openFixture(make, 1000n)
   const { store } = fixture
@@ -333,8 +235,6 @@ for (const [table, column, id] of [
     assert.deepEqual(await fixture.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
   })
 }
-
-const UNBILLED = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, ...NO_ERROR } as const
 
 function openBilling(path: string, clock: Clock = systemClock) {
   const sql = sqliteSql(path, clock)
@@ -382,8 +282,4 @@ function balances(path: string) {
      FROM account_now a, key_balance_now b`,
   )
   return row
-}
-
-function kindsOf(results: readonly (readonly unknown[])[]): readonly unknown[] {
-  return [...new Set(results.map(([result]) => (result as { value: { kind: string } }).value.kind))]
 }

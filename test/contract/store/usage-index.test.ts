@@ -4,16 +4,14 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/lib/clock.ts'
-import { NO_ERROR } from '../../../src/store/contract/store.ts'
 import { type SqliteSql, sqliteSql } from '../../../src/store/sqlite/sql.ts'
 import { usageIndex } from '../../../src/store/sqlite/usage-index.ts'
-import { GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
+import { GATE_ENGINES, newKey, openFixture, UNBILLED } from '../../support/billing-stores.ts'
 import { until } from '../../support/until.ts'
 
 const [sqlite] = GATE_ENGINES
 const make = sqlite!.make
 const SMALL = { recentMax: 10, sliceMax: 4, stepMax: 4, roundMax: 64 }
-const UNBILLED = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, ...NO_ERROR } as const
 
 // Ids that end with 00 are the sample by which the index decides.
 for (const { moved, end, isInBoth } of [
