@@ -21,17 +21,26 @@ const IDLE_BEFORE_REUSE_MS = 2
 // Required before a connection goes to another account: then even a delayed response has arrived, and a second response
 // reaches nobody but the account that caused it.
 const IDLE_BEFORE_OTHER_ACCOUNT_MS = 100
+const RIPEN_EVERY_MS = 10
 
 type Pool = {
   readonly options: HttpClientOptions
   readonly open: OpenTransport
   readonly connections: Set<Connection>
   readonly idle: IdleConnections
+  isRipening: boolean
   isRetired: boolean
 }
 
 export function pooledClient(options: HttpClientOptions, open: OpenTransport): HttpClient {
-  const pool: Pool = { options, open, connections: new Set(), idle: idleConnections(), isRetired: false }
+  const pool: Pool = {
+    options,
+    open,
+    connections: new Set(),
+    idle: idleConnections(),
+    isRipening: false,
+    isRetired: false,
+  }
   const closeIdle = () => closeOldest(pool)
   options.limit.join(closeIdle)
   return {
@@ -97,10 +106,7 @@ function connectionOf(exchange: Exchange): Connection | undefined {
 }
 
 function takeIdle({ idle }: Pool, accountId: string, now: number): Connection | undefined {
-  const turn = turnOfLoop()
-  return (
-    idle.take(accountId, now - IDLE_BEFORE_REUSE_MS, turn) ?? idle.takeAny(now - IDLE_BEFORE_OTHER_ACCOUNT_MS, turn)
-  )
+  return idle.take(accountId, now - IDLE_BEFORE_REUSE_MS, turnOfLoop()) ?? idle.takeAny()
 }
 
 function begin(pool: Pool, exchange: Exchange, connection: Connection): void {
@@ -195,7 +201,24 @@ function release(pool: Pool, connection: Connection): void {
   // It may have been paused when its last bytes had already arrived.
   connection.transport.resume()
   pool.idle.add(connection)
+  if (!pool.isRipening) ripenSoon(pool)
   watch(pool, connection)
+}
+
+function ripenSoon(pool: Pool): void {
+  pool.isRipening = true
+  setTimeout(ripen, RIPEN_EVERY_MS, pool).unref()
+}
+
+// A process that stood still finds a request and a second response at once, in any order. So what counts is not the time at which
+// a connection is taken: between a timer and an immediate the event loop reads all that had arrived when the timer fired.
+function ripen(pool: Pool): void {
+  setImmediate(ripenBy, pool, pool.options.clock.monotonic())
+}
+
+function ripenBy(pool: Pool, readUntilMs: number): void {
+  pool.isRipening = false
+  if (pool.idle.ripen(readUntilMs - IDLE_BEFORE_OTHER_ACCOUNT_MS)) ripenSoon(pool)
 }
 
 function onFailed({ options }: Pool, connection: Connection, error: Error | undefined): void {

@@ -6,8 +6,10 @@ export type IdleConnections = {
   add(connection: Connection): void
   // One that the account used last, idle since then or before, and read to its end by this turn of the event loop.
   take(accountId: string, since: number, turn: number): Connection | undefined
-  // Of any account. `since` never decreases.
-  takeAny(since: number, turn: number): Connection | undefined
+  // Those idle since then or before may go to any account from now on; `since` never decreases. Whether there are others.
+  ripen(since: number): boolean
+  // A ripe one, of any account.
+  takeAny(): Connection | undefined
   forget(connection: Connection): void
   // The one that has been idle longest.
   oldest(): Connection | undefined
@@ -15,8 +17,7 @@ export type IdleConnections = {
 }
 
 export function idleConnections(): IdleConnections {
-  // Linked in the order in which they became idle. Up to `ripe` they fitted the last call of takeAny, so that the next one looks at
-  // those that have become ripe since, instead of searching among hundreds.
+  // Linked in the order in which they became idle, ripe ones up to `ripe`: hundreds of them need not be searched.
   let oldest: Connection | undefined
   let newest: Connection | undefined
   let ripe: Connection | undefined
@@ -52,20 +53,21 @@ export function idleConnections(): IdleConnections {
       const end = countUntil(mine, since)
       for (let at = end - 1; at >= Math.max(0, end - LOOKS_MAX); at--) {
         const connection = mine[at] as Connection
-        if (!isUsable(connection, turn)) continue
+        if (connection.readFromTurn > turn || connection.transport.isDestroyed()) continue
         remove(connection)
         return connection
       }
       return undefined
     },
-    takeAny(since, turn) {
-      for (let next = ripe === undefined ? oldest : ripe.newer; next !== undefined; next = next.newer) {
-        if (next.idleSinceMs > since) break
-        ripe = next
-      }
+    ripen(since) {
+      let next = ripe === undefined ? oldest : ripe.newer
+      for (; next !== undefined && next.idleSinceMs <= since; next = next.newer) ripe = next
+      return next !== undefined
+    },
+    takeAny() {
       let connection = ripe
       for (let looks = 0; connection !== undefined && looks < LOOKS_MAX; looks++) {
-        if (isUsable(connection, turn)) {
+        if (!connection.transport.isDestroyed()) {
           remove(connection)
           return connection
         }
@@ -85,10 +87,6 @@ export function idleConnections(): IdleConnections {
 
 // A few may have closed or not been read; with more of them a new connection is as good.
 const LOOKS_MAX = 16
-
-function isUsable({ readFromTurn, transport }: Connection, turn: number): boolean {
-  return readFromTurn <= turn && !transport.isDestroyed()
-}
 
 // How many have been idle since then or before.
 function countUntil(connections: readonly Connection[], since: number): number {

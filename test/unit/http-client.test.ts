@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
 import { createServer as createTlsServer } from 'node:tls'
+import { Worker } from 'node:worker_threads'
 import { TIMEOUTS } from '../../src/config/limits.ts'
 import type { Timeouts } from '../../src/domain/catalog.ts'
 import type { Failure } from '../../src/domain/failure.ts'
@@ -44,6 +45,29 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     assert.equal(await askAfter(5, 'c'), 2)
     assert.equal(await askAfter(0, 'b'), 2)
     assert.equal(await askAfter(0, 'd'), 3)
+    await turns()
+    assert.equal(await askAfter(200, 'e'), 3)
+  })
+
+  test(`${name}: a second response that arrived while the process stood still never reaches another account`, async t => {
+    const port = await answeringTwice(t)
+    // The next request comes at once, or when several timers are due.
+    for (const next of [() => undefined, () => sleep(20)]) {
+      const wire = open(t, client, `http://127.0.0.1:${port}`, {})
+      const answers: string[] = []
+      const note = (bytes: Buffer) => answers.push(bytes.toString('latin1'))
+
+      await ask(wire, 'a', note)
+      await sleep(10)
+      const asking = next()
+      await immediate()
+      // Long enough that the connection seems to have been idle for 100 ms; what arrived meanwhile is unread.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+      await asking
+      await ask(wire, 'b', note)
+
+      assert.deepEqual(answers, ['1', '1'])
+    }
   })
 
   for (const [what, answer] of [
@@ -188,6 +212,27 @@ async function opened(t: TestContext, client: Open, answer: string, options: Opt
     for (const socket of sockets) socket.destroy()
   })
   return { wire: open(t, client, `http://127.0.0.1:${port}`, options), sockets }
+}
+
+// On a thread of its own, so that it answers while this one stands still: 30 ms after the first response of a connection
+// comes the second.
+async function answeringTwice(t: TestContext): Promise<number> {
+  const server = new Worker(
+    `const { parentPort } = require('node:worker_threads')
+    const answer = number => 'HTTP/1.1 200 OK\\r\\ncontent-length: 1\\r\\n\\r\\n' + number
+    const server = require('node:net').createServer({ noDelay: true }, socket => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => {
+        socket.write(answer(1))
+        setTimeout(() => socket.write(answer(2)), 30)
+      })
+    })
+    server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))`,
+    { eval: true },
+  )
+  t.after(() => server.terminate())
+  const [port] = (await once(server, 'message')) as [number]
+  return port
 }
 
 async function listening(t: TestContext, server: ReturnType<typeof createServer>): Promise<number> {

@@ -1,5 +1,5 @@
-// Idle connections to an upstream against a plain list: an account gets its own first, any gets one that has been idle for long, and
-// of those that fit the one used last.
+// Idle connections to an upstream against a plain list: an account gets its own, any account gets a ripe one, and of those that fit
+// the one used last.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -18,6 +18,7 @@ test('any sequence of releases and takes gives the result of a plain list', () =
     fc.record({ do: fc.constant('add' as const), account }),
     fc.record({ do: fc.constant('take' as const), account }),
     fc.record({ do: fc.constant('takeAny' as const) }),
+    fc.record({ do: fc.constant('ripen' as const) }),
     fc.record({ do: fc.constant('wait' as const), ms: fc.nat(6) }),
     fc.record({ do: fc.constant('forget' as const), at: fc.nat(10) }),
     fc.record({ do: fc.constant('close' as const), at: fc.nat(10) }),
@@ -26,12 +27,12 @@ test('any sequence of releases and takes gives the result of a plain list', () =
     fc.property(fc.array(step, { maxLength: 80 }), steps => {
       const idle = idleConnections()
       const list: Connection[] = []
-      let [now, turn] = [100, 0]
-      const expected = (fits: (connection: Connection) => boolean) =>
+      let [now, turn, ripeUntil] = [100, 0, 0]
+      const expected = (fits: (connection: Connection) => boolean, readBy: number) =>
         list
           .filter(fits)
           .slice(-LOOKS)
-          .findLast(each => each.readFromTurn <= turn && !each.transport.isDestroyed())
+          .findLast(each => each.readFromTurn <= readBy && !each.transport.isDestroyed())
       const check = (taken: Connection | undefined, wanted: Connection | undefined) => {
         assert.equal(taken, wanted)
         if (wanted !== undefined) list.splice(list.indexOf(wanted), 1)
@@ -44,11 +45,17 @@ test('any sequence of releases and takes gives the result of a plain list', () =
           list.push(connection)
         } else if (one.do === 'take') {
           const fits = (each: Connection) => each.accountId === one.account && each.idleSinceMs <= now - OWN_MS
-          check(idle.take(one.account, now - OWN_MS, turn), expected(fits))
+          check(idle.take(one.account, now - OWN_MS, turn), expected(fits, turn))
         } else if (one.do === 'takeAny') {
           check(
-            idle.takeAny(now - ANY_MS, turn),
-            expected(each => each.idleSinceMs <= now - ANY_MS),
+            idle.takeAny(),
+            expected(each => each.idleSinceMs <= ripeUntil, Number.POSITIVE_INFINITY),
+          )
+        } else if (one.do === 'ripen') {
+          ripeUntil = now - ANY_MS
+          assert.equal(
+            idle.ripen(ripeUntil),
+            list.some(each => each.idleSinceMs > ripeUntil),
           )
         } else if (one.do === 'wait') {
           now += one.ms
@@ -75,13 +82,16 @@ test('a connection that was taken and released again is found in its new place',
   const [first, second] = [connectionOf('a', 0, 0), connectionOf('b', 1, 0)]
   for (const each of [first, second]) idle.add(each)
 
-  assert.equal(idle.takeAny(50, 9), second)
+  assert.equal(idle.ripen(50), false)
+  assert.equal(idle.takeAny(), second)
   second.idleSinceMs = 60
   idle.add(second)
 
-  assert.equal(idle.takeAny(59, 9), first)
-  assert.equal(idle.takeAny(59, 9), undefined)
-  assert.equal(idle.takeAny(60, 9), second)
+  assert.equal(idle.ripen(59), true)
+  assert.equal(idle.takeAny(), first)
+  assert.equal(idle.takeAny(), undefined)
+  assert.equal(idle.ripen(60), false)
+  assert.equal(idle.takeAny(), second)
   assert.deepEqual(idle.all(), [])
 })
 
