@@ -18,6 +18,7 @@ import { NO_TAGS } from '../domain/tags.ts'
 import { base62Width, isBase62 } from '../lib/base62.ts'
 import type { Clock } from '../lib/clock.ts'
 import { fairQueue, QueueFull } from '../lib/fair-queue.ts'
+import { idHash } from '../lib/id-hash.ts'
 import { type Address, addressBlock } from '../lib/ip-address.ts'
 import { lru } from '../lib/lru.ts'
 import { type Bucket, fullBucket, type Standing, standing, take, waitSeconds } from '../lib/token-bucket.ts'
@@ -146,9 +147,9 @@ type KeyCache = ReturnType<typeof keyCache>
 
 function keyCache(needs: AuthenticateNeeds) {
   const { clock, unknownKeyCacheMs } = needs
-  const cachedKeys = lru<string, CachedKey>(needs.keysCachedMax, unlink)
+  const cachedKeys = lru<string, CachedKey>(needs.keysCachedMax, unlink, idHash)
   // Customers choose the lists of their keys, and thousands of long ones would fill the memory. A hash is in one of the two caches.
-  const longKeys = lru<string, CachedKey>(needs.longKeysCachedMax, unlink)
+  const longKeys = lru<string, CachedKey>(needs.longKeysCachedMax, unlink, idHash)
   // The cached secrets of a key, complete and exact: a revoked key must be found here. Nearly always one.
   const hashesOf = new Map<string, readonly string[]>()
   // With their expiry.

@@ -22,10 +22,14 @@ type Entry<K, V> = {
 }
 
 // V must not include undefined, which is what get returns for a missing entry. `onEvicted` is called for entries evicted for lack
-// of space.
-export function lru<K, V>(max: number, onEvicted?: (key: K, value: V) => void): Lru<K, V> {
+// of space. `slotOf` gives what a key is found by; keys with the same slot evict each other.
+export function lru<K, V>(
+  max: number,
+  onEvicted?: (key: K, value: V) => void,
+  slotOf: (key: K) => unknown = key => key,
+): Lru<K, V> {
   if (!Number.isSafeInteger(max) || max < 1) throw new RangeError('an LRU must be allowed at least one entry')
-  const entries = new Map<K, Entry<K, V>>()
+  const entries = new Map<unknown, Entry<K, V>>()
   let oldest: Entry<K, V> | undefined
   let newest: Entry<K, V> | undefined
   let appended = 0
@@ -54,37 +58,42 @@ export function lru<K, V>(max: number, onEvicted?: (key: K, value: V) => void): 
     append(entry)
   }
 
-  function evictOldest(): void {
-    if (oldest === undefined) return
-    const { key, value } = oldest
-    entries.delete(key)
-    unlink(oldest)
-    onEvicted?.(key, value)
+  function evict(entry: Entry<K, V>): void {
+    entries.delete(slotOf(entry.key))
+    unlink(entry)
+    onEvicted?.(entry.key, entry.value)
+  }
+
+  function find(key: K): Entry<K, V> | undefined {
+    const entry = entries.get(slotOf(key))
+    return entry?.key === key ? entry : undefined
   }
 
   return Object.freeze({
     get(key: K) {
-      const entry = entries.get(key)
+      const entry = find(key)
       if (entry === undefined) return undefined
       use(entry)
       return entry.value
     },
     set(key: K, value: V) {
-      const known = entries.get(key)
-      if (known !== undefined) {
+      const known = entries.get(slotOf(key))
+      if (known?.key === key) {
         known.value = value
         use(known)
         return
       }
-      if (entries.size >= max) evictOldest()
+      if (known !== undefined) evict(known)
+      else if (entries.size >= max && oldest !== undefined) evict(oldest)
       const entry = { key, value, older: undefined, newer: undefined, appended: 0 }
-      entries.set(key, entry)
+      entries.set(slotOf(key), entry)
       append(entry)
     },
     delete(key: K) {
-      const entry = entries.get(key)
-      if (entry !== undefined) unlink(entry)
-      return entries.delete(key)
+      const entry = find(key)
+      if (entry === undefined) return false
+      unlink(entry)
+      return entries.delete(slotOf(key))
     },
     clear() {
       entries.clear()

@@ -1,5 +1,6 @@
 // Idle connections, found by the account that used them last or by how long they have been idle. Of those that fit, the one
 // used last is reused first, so that the others grow old and are closed.
+import { idHash } from '../lib/id-hash.ts'
 import type { Connection } from './connection.ts'
 
 export type IdleConnections = {
@@ -21,12 +22,14 @@ export function idleConnections(): IdleConnections {
   let oldest: Connection | undefined
   let newest: Connection | undefined
   let ripe: Connection | undefined
-  const ofAccount = new Map<string, Connection[]>()
+  // By a hash of their account, in the same order. With thousands of accounts a Map would insert and delete an entry per request.
+  const lists = new Array<Connection[] | undefined>(LISTS).fill(undefined)
 
   function remove(connection: Connection): void {
-    const mine = ofAccount.get(connection.accountId)
-    if (mine === undefined || !cutOut(mine, connection)) return
-    if (mine.length === 0) ofAccount.delete(connection.accountId)
+    const at = idHash(connection.accountId) % LISTS
+    const list = lists[at]
+    if (list === undefined || !cutOut(list, connection)) return
+    if (list.length === 0) lists[at] = undefined
     const { older, newer } = connection
     if (ripe === connection) ripe = older
     if (older === undefined) oldest = newer
@@ -43,17 +46,19 @@ export function idleConnections(): IdleConnections {
       if (newest === undefined) oldest = connection
       else newest.newer = connection
       newest = connection
-      const mine = ofAccount.get(connection.accountId)
-      if (mine === undefined) ofAccount.set(connection.accountId, [connection])
-      else mine.push(connection)
+      const at = idHash(connection.accountId) % LISTS
+      const list = lists[at]
+      if (list === undefined) lists[at] = [connection]
+      else list.push(connection)
     },
     take(accountId, since, turn) {
-      const mine = ofAccount.get(accountId)
-      if (mine === undefined) return undefined
-      const end = countUntil(mine, since)
+      const list = lists[idHash(accountId) % LISTS]
+      if (list === undefined) return undefined
+      const end = countUntil(list, since)
       for (let at = end - 1; at >= Math.max(0, end - LOOKS_MAX); at--) {
-        const connection = mine[at] as Connection
-        if (connection.readFromTurn > turn || connection.transport.isDestroyed()) continue
+        const connection = list[at] as Connection
+        if (connection.accountId !== accountId || connection.readFromTurn > turn) continue
+        if (connection.transport.isDestroyed()) continue
         remove(connection)
         return connection
       }
@@ -85,8 +90,9 @@ export function idleConnections(): IdleConnections {
   }
 }
 
-// A few may have closed or not been read; with more of them a new connection is as good.
+// A few may have closed, not been read, or belong to an account with the same hash; with more of them another connection is as good.
 const LOOKS_MAX = 16
+const LISTS = 4096
 
 // How many have been idle since then or before.
 function countUntil(connections: readonly Connection[], since: number): number {
@@ -106,7 +112,8 @@ function countUntil(connections: readonly Connection[], since: number): number {
 function cutOut(connections: Connection[], connection: Connection): boolean {
   for (let at = countUntil(connections, connection.idleSinceMs) - 1; at >= 0; at--) {
     if (connections[at] === connection) {
-      connections.splice(at, 1)
+      for (let next = at + 1; next < connections.length; next++) connections[next - 1] = connections[next] as Connection
+      connections.pop()
       return true
     }
     if ((connections[at] as Connection).idleSinceMs !== connection.idleSinceMs) return false

@@ -95,6 +95,18 @@ test('a connection that was taken and released again is found in its new place',
   assert.deepEqual(idle.all(), [])
 })
 
+test('accounts whose ids end alike have lists of their own', () => {
+  const idle = idleConnections()
+  for (const [at, account] of ['x-same', 'y-same', 'x-same', 'y-same'].entries()) idle.add(connectionOf(account, at, 0))
+
+  const taken = ['y-same', 'x-same', 'z-same', 'x-same', 'x-same', 'y-same'].map(account => idle.take(account, 9, 9))
+
+  assert.deepEqual(
+    taken.map(each => each?.idleSinceMs),
+    [3, 2, undefined, 0, undefined, 1],
+  )
+})
+
 function connectionOf(accountId: string, idleSinceMs: number, readFromTurn: number): Connection {
   let isDestroyed = false
   return {

@@ -2,6 +2,7 @@
 // is the only writer of the file, so what it has read and changed stays true. A batch appends its changes to the journal. A record
 // whose changes are only in the journal is never dropped; once the journal has been applied, any may be.
 import type { BudgetPeriod } from '../../domain/budget.ts'
+import { idHash } from '../../lib/id-hash.ts'
 import type { WindowRecord } from '../billing/budgets.ts'
 import { readWindowRecord } from '../billing/records.ts'
 import type { Row } from '../sql/sql.ts'
@@ -109,6 +110,8 @@ type InMemory = { readonly id: string; isTouched: boolean; drop(): void }
 function records<Kept extends InMemory>(amounts: number, read: (id: string, place: () => Place) => Kept | undefined) {
   const place = placesFor(amounts)
   const known = new Map<string, Kept>()
+  // Of those whose ids have the same hash, one.
+  const byHash = new Map<number, Kept>()
   let touched: Kept[] = []
 
   function touch(record: Kept): void {
@@ -119,16 +122,23 @@ function records<Kept extends InMemory>(amounts: number, read: (id: string, plac
 
   function load(id: string): Kept | undefined {
     const record = read(id, place)
-    if (record !== undefined) known.set(id, record)
+    if (record === undefined) return undefined
+    known.set(id, record)
+    byHash.set(idHash(id), record)
     return record
   }
 
+  function find(id: string): Kept | undefined {
+    const likely = byHash.get(idHash(id))
+    return likely?.id === id ? likely : known.get(id)
+  }
+
   return {
-    known: (id: string) => known.get(id),
+    known: find,
     size: () => known.size,
     touch,
     of(id: string): Kept | undefined {
-      const record = known.get(id) ?? load(id)
+      const record = find(id) ?? load(id)
       if (record !== undefined) touch(record)
       return record
     },
@@ -141,6 +151,7 @@ function records<Kept extends InMemory>(amounts: number, read: (id: string, plac
     drop(): void {
       for (const record of known.values()) record.drop()
       known.clear()
+      byHash.clear()
       touched = []
     },
   }

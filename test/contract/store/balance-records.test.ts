@@ -61,6 +61,32 @@ test('records of accounts that are used once each do not accumulate, whether the
   sql.close()
 })
 
+test('keys and accounts whose ids end alike have balances of their own', async () => {
+  await using fixture = await openFixture(make, 1000n)
+  const { store } = fixture
+  const actor = { name: 'test', address: 'local' }
+  const tenants = ['a', 'b', 'c'].map(start => ({ accountId: `${start}-same-account`, keyId: `${start}-same-key` }))
+  for (const [i, { accountId, keyId }] of tenants.entries()) {
+    await store.accounts.create({ id: accountId, name: accountId }, actor)
+    const credits = { id: randomUUIDv7(), accountId, amount: 1000n, note: null, idempotencyKey: String(i) }
+    await store.accounts.addCredits(credits, actor)
+    await store.keys.create({ ...newKey(keyId), accountId }, actor)
+  }
+
+  for (const round of [1, 2]) {
+    for (const [i, tenant] of tenants.entries()) {
+      const request = fixture.ask(`${i}-${round}`)
+      await store.billing.reserve({ ...request, facts: { ...request.facts, ...tenant } })
+    }
+    for (const i of tenants.keys()) await store.billing.settle(bill(`${i}-${round}`, { prompt: 10 ** i }))
+  }
+
+  const spent = await Promise.all(
+    tenants.map(async ({ accountId }) => (await store.accounts.get(accountId))?.balance.spent),
+  )
+  assert.deepEqual(spent, [2n, 20n, 200n])
+})
+
 test('the ids of new rows are reported once: of holds, of closed rows and of refusals, not of rows that failed', async () => {
   await using fixture = await openFixture(make, 150n)
   const sql = sqliteSql(fixture.url, systemClock)
