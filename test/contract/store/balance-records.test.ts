@@ -117,16 +117,20 @@ test('the ids of new rows are reported once: of holds, of closed rows and of ref
 for (const [owner, statement] of [
   ['acct', 'UPDATE account SET held = 0'],
   ['key', 'UPDATE key_balance SET held = 0'],
+  ['a month of key', 'UPDATE budget_window SET held = 0'],
 ] as const) {
   test(`a settlement that would leave a balance of ${owner} below zero is refused, and only it`, async () => {
     await using fixture = await openFixture(make, 1000n)
     const { store } = fixture
-    await store.billing.reserve(fixture.ask('r1'))
+    const budgets = [{ amount: 1000n, window: 'month', action: 'block', thresholds: [] }] as const
+    const key = await store.keys.update('key', { budgets }, { name: 'test', address: 'local' })
+    const keyVersion = typeof key === 'object' ? key.version : assert.fail(key)
+    await store.billing.reserve(fixture.ask('r1', { keyVersion }))
     await fixture.plant(statement)
 
     const [settled, reserved] = await Promise.allSettled([
       store.billing.settle(bill('r1', { prompt: 10 })),
-      store.billing.reserve(fixture.ask('r2', { entry: UNBILLED })),
+      store.billing.reserve(fixture.ask('r2', { keyVersion, entry: UNBILLED })),
     ])
 
     assert.match(String(settled.status === 'rejected' && settled.reason), new RegExp(`${owner} would be below zero`))
