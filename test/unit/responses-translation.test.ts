@@ -235,6 +235,33 @@ test('calls whose pieces alternate stay whole', () => {
   )
 })
 
+test('log probabilities are repeated in the terminal event, unless they are very long', () => {
+  for (const [tokens, isRepeated] of [
+    [900, true],
+    [1000, false],
+  ] as const) {
+    const stream = responsesStream(opened())
+    const alternatives = Array.from({ length: 20 }, (_, i) => ({
+      token: `token ${i}`,
+      logprob: -i,
+      bytes: [1, 2, 3, 4],
+    }))
+    const logprobs = { content: [{ token: 'word ', logprob: -0.5, bytes: [5], top_logprobs: alternatives }] }
+    const chunk = { choices: [{ index: 0, delta: { content: 'word ' }, logprobs, finish_reason: null }] }
+
+    const raw =
+      stream.chunks(Array.from({ length: tokens }, () => ({ ...chunkOf({}), ...chunk }))) + stream.completed(RECEIPT)
+
+    const events = eventsOf(raw) as unknown as Fields[]
+    const deltas = events.filter(({ type }) => type === 'response.output_text.delta')
+    const [message] = lastOutput(raw) as { content: { text: string; logprobs: unknown[] }[] }[]
+    const [part] = message?.content ?? []
+    assert.ok(deltas.every(delta => (delta.logprobs as unknown[]).length === 1))
+    assert.deepEqual([deltas.length, part?.text.length], [tokens, 5 * tokens])
+    assert.equal(part?.logprobs.length, isRepeated ? tokens : 0)
+  }
+})
+
 test('the tools of namespaces have distinct names that every provider takes, and are found by them', () => {
   const anyName = fc.oneof(name, text, fc.stringMatching(/^[ab_]{1,5}$/), fc.string({ minLength: 60, maxLength: 80 }))
   const spaces = fc.uniqueArray(

@@ -18,12 +18,17 @@ export type ItemContext = ItemSetup & {
   close(place: number, item: object): string
   // Text that the terminal event repeats.
   keep(text: string): string
+  // Whether the terminal event repeats log probabilities, after this many characters more.
+  keepsLogprobs(chars: number): boolean
   // All closed items as JSON.
   output(): string
 }
 
 // An answer is repeated in its terminal event: beyond this length it cannot be.
 const KEPT_CHARS_MAX = 4 * 1024 * 1024
+// With twenty alternatives a token has some 2,000 characters of log probabilities, which take more memory than that until then.
+// Beyond this length they are only in the deltas.
+const LOGPROBS_CHARS_MAX = 1024 * 1024
 
 export function itemContext(setup: ItemSetup): ItemContext {
   const { number } = setup
@@ -31,6 +36,7 @@ export function itemContext(setup: ItemSetup): ItemContext {
   const closed: (string | undefined)[] = []
   let places = 0
   let keptChars = 0
+  let logprobsChars = 0
   return {
     ...setup,
     nextPlace: () => places++,
@@ -47,6 +53,10 @@ export function itemContext(setup: ItemSetup): ItemContext {
       keptChars += text.length
       if (keptChars > KEPT_CHARS_MAX) throw new RangeError('the answer is too long for its terminal event')
       return text
+    },
+    keepsLogprobs(chars) {
+      logprobsChars += chars
+      return logprobsChars <= LOGPROBS_CHARS_MAX
     },
     output: () => `[${closed.filter(item => item !== undefined).join(',')}]`,
   }

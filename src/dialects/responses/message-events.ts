@@ -12,7 +12,7 @@ type OpenPart = { readonly type: OutputPart['type']; readonly pieces: string[]; 
 type Open = { readonly place: number; readonly id: string; readonly parts: OutputPart[]; part: OpenPart | undefined }
 
 export function messageEvents(context: ItemContext): MessageEvents {
-  const { requestId, number, at, announce, close, keep, nextPlace } = context
+  const { requestId, number, at, announce, close, keep, keepsLogprobs, nextPlace } = context
   let open: Open | undefined
 
   function whereIn({ place, id, parts }: Open): string {
@@ -36,6 +36,12 @@ export function messageEvents(context: ItemContext): MessageEvents {
     return number('response.output_text.done', `${where},${fields}`)
   }
 
+  // All of a part, or none.
+  function keepLogprobs(part: OpenPart, logprobs: readonly unknown[], chars: number): void {
+    if (keepsLogprobs(chars)) for (const each of logprobs) part.logprobs.push(each)
+    else part.logprobs.length = 0
+  }
+
   return {
     isOpen: () => open !== undefined,
     delta(type, piece, logprobs) {
@@ -54,8 +60,9 @@ export function messageEvents(context: ItemContext): MessageEvents {
       open.part.pieces.push(keep(piece))
       const delta = `${where},"delta":${JSON.stringify(piece)}`
       if (type === 'refusal') return text + number('response.refusal.delta', delta)
-      for (const each of logprobs) open.part.logprobs.push(each)
-      return text + number('response.output_text.delta', `${delta},"logprobs":${JSON.stringify(logprobs)}`)
+      const json = JSON.stringify(logprobs)
+      if (logprobs.length > 0) keepLogprobs(open.part, logprobs, json.length)
+      return text + number('response.output_text.delta', `${delta},"logprobs":${json}`)
     },
     end(status) {
       if (open === undefined) return ''
