@@ -14,6 +14,8 @@ export type Lru<K, V> = {
 
 type Entry<K, V> = {
   readonly key: K
+  // What it is found by: its key or its number.
+  readonly slot: K | number
   value: V
   older: Entry<K, V> | undefined
   newer: Entry<K, V> | undefined
@@ -22,14 +24,11 @@ type Entry<K, V> = {
 }
 
 // V must not include undefined, which is what get returns for a missing entry. `onEvicted` is called for entries evicted for lack
-// of space. `slotOf` gives what a key is found by; keys with the same slot evict each other.
-export function lru<K, V>(
-  max: number,
-  onEvicted?: (key: K, value: V) => void,
-  slotOf: (key: K) => unknown = key => key,
-): Lru<K, V> {
+// of space. `hashOf` gives a number by which a key, which must not be a number then, is found faster than by itself; of keys with
+// the same number only one is.
+export function lru<K, V>(max: number, onEvicted?: (key: K, value: V) => void, hashOf?: (key: K) => number): Lru<K, V> {
   if (!Number.isSafeInteger(max) || max < 1) throw new RangeError('an LRU must be allowed at least one entry')
-  const entries = new Map<unknown, Entry<K, V>>()
+  const entries = new Map<K | number, Entry<K, V>>()
   let oldest: Entry<K, V> | undefined
   let newest: Entry<K, V> | undefined
   let appended = 0
@@ -58,15 +57,21 @@ export function lru<K, V>(
     append(entry)
   }
 
-  function evict(entry: Entry<K, V>): void {
-    entries.delete(slotOf(entry.key))
+  function remove(entry: Entry<K, V>): void {
+    entries.delete(entry.slot)
     unlink(entry)
-    onEvicted?.(entry.key, entry.value)
   }
 
   function find(key: K): Entry<K, V> | undefined {
-    const entry = entries.get(slotOf(key))
-    return entry?.key === key ? entry : undefined
+    if (hashOf === undefined) return entries.get(key)
+    const likely = entries.get(hashOf(key))
+    return likely?.key === key ? likely : entries.get(key)
+  }
+
+  function freeSlot(key: K): K | number {
+    if (hashOf === undefined) return key
+    const hash = hashOf(key)
+    return entries.has(hash) ? key : hash
   }
 
   return Object.freeze({
@@ -77,23 +82,25 @@ export function lru<K, V>(
       return entry.value
     },
     set(key: K, value: V) {
-      const known = entries.get(slotOf(key))
-      if (known?.key === key) {
+      const known = find(key)
+      if (known !== undefined) {
         known.value = value
         use(known)
         return
       }
-      if (known !== undefined) evict(known)
-      else if (entries.size >= max && oldest !== undefined) evict(oldest)
-      const entry = { key, value, older: undefined, newer: undefined, appended: 0 }
-      entries.set(slotOf(key), entry)
+      if (entries.size >= max && oldest !== undefined) {
+        const evicted = oldest
+        remove(evicted)
+        onEvicted?.(evicted.key, evicted.value)
+      }
+      const entry = { key, slot: freeSlot(key), value, older: undefined, newer: undefined, appended: 0 }
+      entries.set(entry.slot, entry)
       append(entry)
     },
     delete(key: K) {
       const entry = find(key)
-      if (entry === undefined) return false
-      unlink(entry)
-      return entries.delete(slotOf(key))
+      if (entry !== undefined) remove(entry)
+      return entry !== undefined
     },
     clear() {
       entries.clear()

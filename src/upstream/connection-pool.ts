@@ -18,8 +18,9 @@ const IDLE_MS = 20_000
 // to deliver. Where the upstream's system delays the second response until the first is acknowledged (Nagle), which may take
 // 40 ms, only a longer pause would help, at the price of hundreds of additional connections under load.
 const IDLE_BEFORE_REUSE_MS = 2
-// Required before a connection goes to another account: then even a delayed response has arrived, and a second response
-// reaches nobody but the account that caused it.
+// Required before a connection goes to another account: then even a delayed response has arrived, and a second response that comes
+// in this time reaches nobody but the account that caused it. A connection that may go to any account is ripe; which ones are is
+// found out no more often than every few milliseconds, for all of them.
 const IDLE_BEFORE_OTHER_ACCOUNT_MS = 100
 const RIPEN_EVERY_MS = 10
 
@@ -201,24 +202,26 @@ function release(pool: Pool, connection: Connection): void {
   // It may have been paused when its last bytes had already arrived.
   connection.transport.resume()
   pool.idle.add(connection)
-  if (!pool.isRipening) ripenSoon(pool)
+  if (!pool.isRipening) ripenWhenDue(pool, connection.idleSinceMs)
   watch(pool, connection)
 }
 
-function ripenSoon(pool: Pool): void {
+function ripenWhenDue(pool: Pool, idleSinceMs: number): void {
   pool.isRipening = true
-  setTimeout(ripen, RIPEN_EVERY_MS, pool).unref()
+  const dueMs = idleSinceMs + IDLE_BEFORE_OTHER_ACCOUNT_MS - pool.options.clock.monotonic()
+  setTimeout(noteTime, Math.max(RIPEN_EVERY_MS, dueMs), pool).unref()
 }
 
 // A process that stood still finds a request and a second response at once, in any order. So what counts is not the time at which
 // a connection is taken: between a timer and an immediate the event loop reads all that had arrived when the timer fired.
-function ripen(pool: Pool): void {
-  setImmediate(ripenBy, pool, pool.options.clock.monotonic())
+function noteTime(pool: Pool): void {
+  setImmediate(ripen, pool, pool.options.clock.monotonic())
 }
 
-function ripenBy(pool: Pool, readUntilMs: number): void {
-  pool.isRipening = false
-  if (pool.idle.ripen(readUntilMs - IDLE_BEFORE_OTHER_ACCOUNT_MS)) ripenSoon(pool)
+function ripen(pool: Pool, readUntilMs: number): void {
+  const nextSinceMs = pool.idle.ripen(readUntilMs - IDLE_BEFORE_OTHER_ACCOUNT_MS)
+  if (nextSinceMs === undefined) pool.isRipening = false
+  else ripenWhenDue(pool, nextSinceMs)
 }
 
 function onFailed({ options }: Pool, connection: Connection, error: Error | undefined): void {

@@ -7,8 +7,9 @@ export type IdleConnections = {
   add(connection: Connection): void
   // One that the account used last, idle since then or before, and read to its end by this turn of the event loop.
   take(accountId: string, since: number, turn: number): Connection | undefined
-  // Those idle since then or before may go to any account from now on; `since` never decreases. Whether there are others.
-  ripen(since: number): boolean
+  // Those idle since then or before may go to any account from now on; `since` never decreases. Since when the next one is idle;
+  // undefined if there are no others.
+  ripen(since: number): number | undefined
   // A ripe one, of any account.
   takeAny(): Connection | undefined
   forget(connection: Connection): void
@@ -26,7 +27,7 @@ export function idleConnections(): IdleConnections {
   const lists = new Array<Connection[] | undefined>(LISTS).fill(undefined)
 
   function remove(connection: Connection): void {
-    const at = idHash(connection.accountId) % LISTS
+    const at = listOf(connection.accountId)
     const list = lists[at]
     if (list === undefined || !cutOut(list, connection)) return
     if (list.length === 0) lists[at] = undefined
@@ -46,13 +47,13 @@ export function idleConnections(): IdleConnections {
       if (newest === undefined) oldest = connection
       else newest.newer = connection
       newest = connection
-      const at = idHash(connection.accountId) % LISTS
+      const at = listOf(connection.accountId)
       const list = lists[at]
       if (list === undefined) lists[at] = [connection]
       else list.push(connection)
     },
     take(accountId, since, turn) {
-      const list = lists[idHash(accountId) % LISTS]
+      const list = lists[listOf(accountId)]
       if (list === undefined) return undefined
       const end = countUntil(list, since)
       for (let at = end - 1; at >= Math.max(0, end - LOOKS_MAX); at--) {
@@ -67,7 +68,7 @@ export function idleConnections(): IdleConnections {
     ripen(since) {
       let next = ripe === undefined ? oldest : ripe.newer
       for (; next !== undefined && next.idleSinceMs <= since; next = next.newer) ripe = next
-      return next !== undefined
+      return next?.idleSinceMs
     },
     takeAny() {
       let connection = ripe
@@ -90,9 +91,14 @@ export function idleConnections(): IdleConnections {
   }
 }
 
-// A few may have closed, not been read, or belong to an account with the same hash; with more of them another connection is as good.
+// A few may have closed, not been read, or belong to an account with the same hash; with more of them another connection is as
+// good.
 const LOOKS_MAX = 16
-const LISTS = 4096
+const LISTS = 1024
+
+function listOf(accountId: string): number {
+  return idHash(accountId) % LISTS
+}
 
 // How many have been idle since then or before.
 function countUntil(connections: readonly Connection[], since: number): number {
@@ -112,8 +118,7 @@ function countUntil(connections: readonly Connection[], since: number): number {
 function cutOut(connections: Connection[], connection: Connection): boolean {
   for (let at = countUntil(connections, connection.idleSinceMs) - 1; at >= 0; at--) {
     if (connections[at] === connection) {
-      for (let next = at + 1; next < connections.length; next++) connections[next - 1] = connections[next] as Connection
-      connections.pop()
+      connections.splice(at, 1)
       return true
     }
     if ((connections[at] as Connection).idleSinceMs !== connection.idleSinceMs) return false

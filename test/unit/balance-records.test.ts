@@ -9,9 +9,11 @@ const NAMES = ['available', 'held', 'spent', 'owed', 'monthBase'] as const
 
 test('the amounts of thousands of records are independent, and changes are counted from the last batch', () => {
   const amount = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n })
-  const step = fc.record({ record: fc.nat(2999), name: fc.constantFrom(...NAMES), amount, isEnd: fc.boolean() })
+  // Neighbours, in one piece of memory and in two.
+  const record = fc.constantFrom(0, 1, 1023, 1024, 2999)
+  const step = fc.record({ record, name: fc.constantFrom(...NAMES), amount, isEnd: fc.boolean() })
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 50 }), steps => {
+    fc.property(fc.array(step, { minLength: 30, maxLength: 100 }), steps => {
       const place = placesFor(ACCOUNT_AMOUNTS)
       const records = Array.from({ length: 3000 }, (_, i) => new AccountInMemory(rowOf(i), place()))
       const now = records.map((_, i) => ({ available: BigInt(i), held: 1n, spent: 2n, owed: 0n, monthBase: 3n }))
@@ -32,6 +34,16 @@ test('the amounts of thousands of records are independent, and changes are count
     }),
     { numRuns: 20 },
   )
+})
+
+test('any amount below zero is refused, except the base of a month', () => {
+  for (const name of NAMES) {
+    const record = new AccountInMemory(rowOf(5), placesFor(ACCOUNT_AMOUNTS)())
+    record[name] = -1n
+
+    if (name === 'monthBase') record.refuseImpossible()
+    else assert.throws(() => record.refuseImpossible(), /acct_5 would be below zero/, name)
+  }
 })
 
 test('an amount below zero and sums beyond 64 bits are refused, however many there were', () => {

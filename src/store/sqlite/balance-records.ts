@@ -84,7 +84,7 @@ class BalanceRecord {
   }
 
   // The CHECKs of the tables would only find it at the next write-back, where it could no longer be refused. The month's base has
-  // none.
+  // no CHECK.
   refuseImpossible(): void {
     if (this.doesNotFit) throw new Error(`a balance of ${this.id} would be too large`)
     for (let i = 0; i < this.amounts; i++)

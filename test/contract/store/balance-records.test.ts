@@ -5,6 +5,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/lib/clock.ts'
+import { idHash } from '../../../src/lib/id-hash.ts'
 import { sqliteBilling } from '../../../src/store/sqlite/billing.ts'
 import { sqliteSql } from '../../../src/store/sqlite/sql.ts'
 import { bill, GATE_ENGINES, kindsOf, newKey, openFixture, UNBILLED } from '../../support/billing-stores.ts'
@@ -66,6 +67,7 @@ test('keys and accounts whose ids end alike have balances of their own', async (
   const { store } = fixture
   const actor = { name: 'test', address: 'local' }
   const tenants = ['a', 'b', 'c'].map(start => ({ accountId: `${start}-same-account`, keyId: `${start}-same-key` }))
+  assert.equal(new Set(tenants.flatMap(({ accountId, keyId }) => [idHash(accountId), idHash(keyId)])).size, 2)
   for (const [i, { accountId, keyId }] of tenants.entries()) {
     await store.accounts.create({ id: accountId, name: accountId }, actor)
     const credits = { id: randomUUIDv7(), accountId, amount: 1000n, note: null, idempotencyKey: String(i) }
