@@ -46,7 +46,7 @@ test('answers that grow step by step all complete, within the bound plus one ans
     sizes: fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 1, maxLength: 4 }),
   })
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 40 }), fc.infiniteStream(fc.nat()), (answers, choices) => {
+    fc.property(fc.array(step, { maxLength: 40, size: 'max' }), fc.infiniteStream(fc.nat()), (answers, choices) => {
       const memory = answerMemory({ bytesMax: 64, bytesMaxPerAccount: 16 })
       const open = answers.map(({ account, sizes }) => {
         const answer = {

@@ -42,43 +42,48 @@ const step = fc.oneof(
 
 test('over any history the account adds up, nothing is negative, and credits and debts never coexist', () => {
   fc.assert(
-    fc.property(amount, fc.option(amount, { nil: null }), fc.array(step, { maxLength: 60 }), (start, limit, steps) => {
-      const balances = account(start)
-      const mine = key(limit)
-      const open: bigint[] = []
-      let funded = start
-      let charged = 0n
+    fc.property(
+      amount,
+      fc.option(amount, { nil: null }),
+      fc.array(step, { maxLength: 60, size: 'max' }),
+      (start, limit, steps) => {
+        const balances = account(start)
+        const mine = key(limit)
+        const open: bigint[] = []
+        let funded = start
+        let charged = 0n
 
-      for (const now of steps) {
-        if (now.do === 'hold') {
-          const decision = decideHold(entry(now), balances, mine)
-          if (decision.kind === 'insufficient_funds') continue
-          assert.equal(balances.owed, 0n)
-          assert.ok(limit === null || mine.spent + mine.held + decision.hold <= limit)
-          takeHold(decision.hold, balances, mine)
-          open.push(decision.hold)
-        } else if (now.do === 'settle' && open.length > 0) {
-          const [hold = 0n] = open.splice(now.which % open.length, 1)
-          bookCost(hold, now.cost, balances, mine)
-          charged += now.cost
-        } else if (now.do === 'topup') {
-          // Like the ledger's statement: debts first.
-          const net = balances.available - balances.owed + now.amount
-          balances.available = net > 0n ? net : 0n
-          balances.owed = net < 0n ? -net : 0n
-          funded += now.amount
+        for (const now of steps) {
+          if (now.do === 'hold') {
+            const decision = decideHold(entry(now), balances, mine)
+            if (decision.kind === 'insufficient_funds') continue
+            assert.equal(balances.owed, 0n)
+            assert.ok(limit === null || mine.spent + mine.held + decision.hold <= limit)
+            takeHold(decision.hold, balances, mine)
+            open.push(decision.hold)
+          } else if (now.do === 'settle' && open.length > 0) {
+            const [hold = 0n] = open.splice(now.which % open.length, 1)
+            bookCost(hold, now.cost, balances, mine)
+            charged += now.cost
+          } else if (now.do === 'topup') {
+            // Like the ledger's statement: debts first.
+            const net = balances.available - balances.owed + now.amount
+            balances.available = net > 0n ? net : 0n
+            balances.owed = net < 0n ? -net : 0n
+            funded += now.amount
+          }
+
+          assert.equal(balances.available + balances.held - balances.owed, funded - charged)
+          assert.equal(
+            balances.held,
+            open.reduce((sum, hold) => sum + hold, 0n),
+          )
+          assert.deepEqual([mine.held, mine.spent, balances.spent], [balances.held, charged, charged])
+          for (const part of Object.values(balances)) assert.ok(part >= 0n)
+          assert.ok(balances.available === 0n || balances.owed === 0n)
         }
-
-        assert.equal(balances.available + balances.held - balances.owed, funded - charged)
-        assert.equal(
-          balances.held,
-          open.reduce((sum, hold) => sum + hold, 0n),
-        )
-        assert.deepEqual([mine.held, mine.spent, balances.spent], [balances.held, charged, charged])
-        for (const part of Object.values(balances)) assert.ok(part >= 0n)
-        assert.ok(balances.available === 0n || balances.owed === 0n)
-      }
-    }),
+      },
+    ),
   )
 })
 

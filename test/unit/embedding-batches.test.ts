@@ -9,7 +9,7 @@ import { inBatches, sharedMemory } from '../../src/upstream/embedding-answer.ts'
 import { answerMemory } from '../../src/upstream/response-memory.ts'
 
 test('batches keep every input in order, within both limits unless one input alone exceeds them', () => {
-  const inputs = fc.array(fc.string({ minLength: 1, maxLength: 40 }), { minLength: 1, maxLength: 60 })
+  const inputs = fc.array(fc.string({ minLength: 1, maxLength: 40 }), { minLength: 1, maxLength: 60, size: 'max' })
   fc.assert(
     fc.property(inputs, fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 100 }), (all, most, tokens) => {
       const batches = batchesOf(all, { inputs: most, tokens })

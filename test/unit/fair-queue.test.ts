@@ -10,7 +10,7 @@ test('at most the given number of jobs run at once, and all of them complete', a
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),
-      fc.array(fc.nat(3), { maxLength: 40 }),
+      fc.array(fc.nat(3), { maxLength: 40, size: 'max' }),
       async (concurrent, owners) => {
         const queue = fairQueue<number>({ concurrent, waitingMax: 100, waitingPerOwnerMax: 100 })
         let running = 0

@@ -13,7 +13,7 @@ test('counters and histograms are exposed as the library exposes its own', async
     value: fc.oneof(fc.constantFrom(0, 0.1, 0.5, 1, 5, 6), fc.double({ min: 0, max: 10, noNaN: true })),
   })
   await fc.assert(
-    fc.asyncProperty(fc.array(observation, { maxLength: 40 }), async observations => {
+    fc.asyncProperty(fc.array(observation, { maxLength: 40, size: 'max' }), async observations => {
       const theirs = new Registry()
       const registers = [theirs]
       const count = new Counter({ name: 'c_total', help: 'Counted.', labelNames: ['who'], registers })

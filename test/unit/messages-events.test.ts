@@ -28,7 +28,7 @@ test('any split of the bytes, with any line end, gives the same events', () => {
   assert.equal(whole.failures[0], undefined)
 
   fc.assert(
-    fc.property(eol, fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 200 }), (end, sizes) => {
+    fc.property(eol, fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 200, size: 'max' }), (end, sizes) => {
       const bytes = Buffer.from(written(EVENTS, end))
       const pieces: Buffer[] = []
       let from = 0
@@ -48,7 +48,7 @@ test('any split of the bytes, with any line end, gives the same events', () => {
 
 test('events in any order, repeated or left out, end once: complete, or with a failure', () => {
   fc.assert(
-    fc.property(fc.array(fc.constantFrom(...EVENTS), { maxLength: 20 }), events => {
+    fc.property(fc.array(fc.constantFrom(...EVENTS), { maxLength: 20, size: 'max' }), events => {
       const { chunks, failures } = read([Buffer.from(written(events, '\n'))])
 
       assert.equal(failures.length, 1)
@@ -74,7 +74,7 @@ test('whatever bytes arrive, the reader ends once and throws nothing', () => {
     ),
   )
   fc.assert(
-    fc.property(fc.array(line, { maxLength: 30 }), lines => {
+    fc.property(fc.array(line, { maxLength: 30, size: 'max' }), lines => {
       assert.equal(read([Buffer.from(lines.join('\n\n'))]).failures.length, 1)
     }),
   )

@@ -18,7 +18,7 @@ const step = fc.record({
 
 test('over any window, at most the limit and its refill are admitted', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 40 }), fc.array(step, { maxLength: 40 }), (limit, steps) => {
+    fc.property(fc.integer({ min: 1, max: 40 }), fc.array(step, { maxLength: 40, size: 'max' }), (limit, steps) => {
       const admittedAt = run(limit, steps)
 
       for (const [i, from] of admittedAt.entries()) {
@@ -34,16 +34,20 @@ test('over any window, at most the limit and its refill are admitted', () => {
 
 test('a caller at the pace of the limit is never refused', () => {
   fc.assert(
-    fc.property(limits, fc.array(fc.double({ min: 1, max: 5, noNaN: true }), { maxLength: 50 }), (limit, paces) => {
-      const bucket = fullBucket(limit, 0)
-      let now = 0
+    fc.property(
+      limits,
+      fc.array(fc.double({ min: 1, max: 5, noNaN: true }), { maxLength: 50, size: 'max' }),
+      (limit, paces) => {
+        const bucket = fullBucket(limit, 0)
+        let now = 0
 
-      for (let i = 0; i < Math.min(limit, 20); i++) assert.ok(take(bucket, limit, now))
-      for (const pace of paces) {
-        now += (60_000 / limit) * (pace + GRAIN)
-        assert.ok(take(bucket, limit, now))
-      }
-    }),
+        for (let i = 0; i < Math.min(limit, 20); i++) assert.ok(take(bucket, limit, now))
+        for (const pace of paces) {
+          now += (60_000 / limit) * (pace + GRAIN)
+          assert.ok(take(bucket, limit, now))
+        }
+      },
+    ),
   )
 })
 
@@ -77,7 +81,11 @@ test('a changed limit keeps what was used, down to an empty bucket', () => {
 })
 
 test('under limits that only rise, or only fall, no more is admitted than the highest of them allows', () => {
-  const changes = fc.array(fc.record({ limit: fc.integer({ min: 1, max: 40 }), step }), { minLength: 1, maxLength: 30 })
+  const changes = fc.array(fc.record({ limit: fc.integer({ min: 1, max: 40 }), step }), {
+    minLength: 1,
+    maxLength: 30,
+    size: 'max',
+  })
   fc.assert(
     fc.property(changes, fc.boolean(), (unsorted, isRising) => {
       const sorted = unsorted.map(({ limit }) => limit).sort((a, b) => (isRising ? a - b : b - a))
@@ -114,7 +122,7 @@ test('under limits that change at random, each period of one limit keeps to that
 
 test('reading changes nothing, and reports when the bucket is full again', () => {
   fc.assert(
-    fc.property(limits, fc.nat(20), fc.array(fc.nat(500), { maxLength: 20 }), (limit, taken, looks) => {
+    fc.property(limits, fc.nat(20), fc.array(fc.nat(500), { maxLength: 20, size: 'max' }), (limit, taken, looks) => {
       const [looked, alone] = [fullBucket(limit, 0), fullBucket(limit, 0)]
       for (let i = 0; i < taken; i++) for (const bucket of [looked, alone]) take(bucket, limit, 0)
 

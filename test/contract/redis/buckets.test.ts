@@ -40,7 +40,7 @@ if (hasRedis()) {
     const records = fc.tuple(limit, limit, limit)
 
     await fc.assert(
-      fc.asyncProperty(records, fc.array(step, { minLength: 1, maxLength: 40 }), async (limits, steps) => {
+      fc.asyncProperty(records, fc.array(step, { minLength: 1, maxLength: 40, size: 'max' }), async (limits, steps) => {
         const name = `turnpike:test:${process.pid}:${++names}`
         let now = Date.UTC(2026, 4, 2)
         let reference: { bucket: Bucket; limit: number; version: number } | undefined

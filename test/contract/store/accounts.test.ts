@@ -270,7 +270,7 @@ for (const { engine, open } of ENGINES) {
 
   test(`${engine}: after any sequence of top-ups, adjustments, holds and charges the sums hold`, async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 50 }), async steps => {
+      fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 50, size: 'max' }), async steps => {
         await using repositories = await openWithAccount()
         for (const step of steps) {
           if (step.kind === 'credits') {

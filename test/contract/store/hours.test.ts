@@ -220,7 +220,7 @@ for (const { engine, make } of GATE_ENGINES) {
       }),
     )
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.nat(60), fc.nat(60), async (steps, a, b) => {
+      fc.asyncProperty(fc.array(step, { maxLength: 25, size: 'max' }), fc.nat(60), fc.nat(60), async (steps, a, b) => {
         await using fixture = await openFixture(make, RICH)
         const opened: string[] = []
         // With hours claimed from the first step on, every row is late.
