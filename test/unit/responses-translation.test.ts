@@ -262,6 +262,23 @@ test('log probabilities are repeated in the terminal event, unless they are very
   }
 })
 
+test('reasoning that the provider expects back is carried, unless it is very long', () => {
+  for (const [details, isCarried] of [
+    [30, true],
+    [50, false],
+  ] as const) {
+    const stream = responsesStream(opened({ include: ['reasoning.encrypted_content'] }))
+    const detail = { type: 'reasoning.encrypted', format: 'unknown', data: 'x'.repeat(100_000) }
+
+    const raw = stream.chunks(Array.from({ length: details }, () => chunkOf({ reasoning_details: [detail] })))
+
+    const [item] = lastOutput(raw + stream.completed(RECEIPT)) as { type: string; encrypted_content?: string }[]
+    assert.equal(item?.type, 'reasoning')
+    assert.equal((item?.encrypted_content?.length ?? 0) > details * 100_000, isCarried)
+    assert.equal(item?.encrypted_content === undefined, !isCarried)
+  }
+})
+
 test('the tools of namespaces have distinct names that every provider takes, and are found by them', () => {
   const anyName = fc.oneof(name, text, fc.stringMatching(/^[ab_]{1,5}$/), fc.string({ minLength: 60, maxLength: 80 }))
   const spaces = fc.uniqueArray(
@@ -336,8 +353,8 @@ const RECEIPT: Receipt = {
   outcome: 'completed',
 }
 
-function opened(): OpenedAnswer {
-  const chat = parseResponses({ model: 'm', input: 'Hello', stream: true })
+function opened(more: object = {}): OpenedAnswer {
+  const chat = parseResponses({ model: 'm', input: 'Hello', stream: true, ...more })
   return { requestId: 'r1', receivedAt: 0, chat, model: 'm', explain: false }
 }
 

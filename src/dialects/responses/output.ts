@@ -89,17 +89,27 @@ export type Kept = {
   carried(): string | undefined
 }
 
+// Beyond this length nothing is carried: the caller would have to send all of it back.
+const CARRIED_CHARS_MAX = 4 * 1024 * 1024
+
 export function keepReasoning(): Kept {
   const texts = new Map<string, string>()
   const details: Record<string, unknown>[] = []
+  let chars = 0
   return {
     add(spoken) {
+      if (chars > CARRIED_CHARS_MAX) return
       for (const name of ['reasoning_content', 'reasoning']) {
         const text = spoken[name]
-        if (typeof text === 'string' && text !== '') texts.set(name, (texts.get(name) ?? '') + text)
+        if (typeof text !== 'string' || text === '') continue
+        texts.set(name, (texts.get(name) ?? '') + text)
+        chars += text.length
       }
-      if (!Array.isArray(spoken.reasoning_details)) return
-      for (const detail of spoken.reasoning_details) if (isRecord(detail)) addDetail(details, detail)
+      if (Array.isArray(spoken.reasoning_details))
+        for (const detail of spoken.reasoning_details) if (isRecord(detail)) chars += addDetail(details, detail)
+      if (chars <= CARRIED_CHARS_MAX) return
+      texts.clear()
+      details.length = 0
     },
     carried() {
       const native = details.length === 1 && texts.size === 0 ? openaiContent(details[0]) : undefined
@@ -111,17 +121,21 @@ export function keepReasoning(): Kept {
   }
 }
 
-// Pieces of one block have one index: their texts are joined, and a later signature replaces an earlier one.
-function addDetail(details: Record<string, unknown>[], detail: Readonly<Record<string, unknown>>): void {
+// Pieces of one block have one index: their texts are joined, and a later signature replaces an earlier one. Returns by how many
+// characters the list has grown, at most.
+function addDetail(details: Record<string, unknown>[], detail: Readonly<Record<string, unknown>>): number {
   const last = details.at(-1)
   if (last === undefined || last.index === undefined || last.index !== detail.index || last.type !== detail.type) {
     details.push({ ...detail })
-    return
+    return JSON.stringify(detail).length
   }
+  let chars = 0
   for (const [name, value] of Object.entries(detail)) {
     const isPiece = JOINED.has(name) && typeof value === 'string' && typeof last[name] === 'string'
     last[name] = isPiece ? (last[name] as string) + value : (value ?? last[name])
+    if (isPiece) chars += value.length
   }
+  return chars
 }
 
 const JOINED: ReadonlySet<string> = new Set(['text', 'summary', 'data'])

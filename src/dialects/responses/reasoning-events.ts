@@ -28,7 +28,7 @@ export function reasoningEvents(context: ItemContext): ReasoningEvents {
         open = { place, id: itemId('rs', requestId, place), pieces: [], kept: keepReasoning() }
         text = announce(place, reasoningItem(open.id, '', undefined))
       }
-      open.kept.add(delta)
+      if (carries) open.kept.add(delta)
       const piece = reasoningText(delta)
       if (piece === '') return text
       const where = `${at(open.place, open.id)},"summary_index":0`
