@@ -34,8 +34,12 @@ export function coarseTimers(clock: Clock, onBug: (error: unknown) => void): Coa
     entry.place = -1
   }
 
+  // Before the immediate the event loop reads what has arrived: a process that stood still for long finds first what cancels a timer.
   function tick(): void {
-    const now = clock.monotonic()
+    setImmediate(ringDue, clock.monotonic())
+  }
+
+  function ringDue(now: number): void {
     for (const entry of places) {
       if (entry === undefined || entry.due > now) continue
       take(entry)

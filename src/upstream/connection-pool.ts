@@ -125,10 +125,7 @@ function begin(pool: Pool, exchange: Exchange, connection: Connection): void {
 
 function openConnection(pool: Pool, exchange: Exchange): void {
   const { connectMs } = pool.options.timeouts
-  const connecting = setTimeout(
-    () => connection.transport.destroy(new ConnectTimeout(`no connection after ${connectMs} ms`)),
-    connectMs,
-  )
+  const connecting = setTimeout(() => setImmediate(giveUpConnecting, connection, connectMs), connectMs)
   const transport = pool.open({
     ready() {
       clearTimeout(connecting)
@@ -278,9 +275,25 @@ function onTimer(pool: Pool, connection: Connection): void {
     watch(pool, connection)
     return
   }
+  setImmediate(giveUp, pool, connection, now)
+}
+
+// After timers that are due the event loop reads what has arrived. So a process that stood still for long finds the answer that came
+// meanwhile before it gives up.
+function giveUp(pool: Pool, connection: Connection, now: number): void {
+  // Closed, or watched again.
+  if (!pool.connections.has(connection) || connection.timer !== undefined) return
+  if (dueMs(connection, pool.options.timeouts.idleMs) > now) {
+    watch(pool, connection)
+    return
+  }
   const { exchange } = connection
   if (exchange !== undefined) end(exchange, new Failure('timeout', timeoutMessage(exchange, now)))
   connection.transport.destroy()
+}
+
+function giveUpConnecting({ ready, transport }: Connection, connectMs: number): void {
+  if (!ready) transport.destroy(new ConnectTimeout(`no connection after ${connectMs} ms`))
 }
 
 // A busy process may not have read what arrived long ago: when a whole turn of the event loop has passed, it has.

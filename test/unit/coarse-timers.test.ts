@@ -1,7 +1,9 @@
 // Coarse timers fire after their time and not before, again when restarted, and never once cancelled.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../src/lib/clock.ts'
 import { coarseTimers } from '../../src/lib/coarse-timers.ts'
 import { manualClock } from '../support/manual-clock.ts'
@@ -27,6 +29,29 @@ test('a timer fires once its time has passed, and not before', async () => {
   await sleep(TICKS_MS)
 
   assert.deepEqual([before, between, rung], [[], ['early'], ['early', 'late']])
+})
+
+test('a timer that is due when the process goes on is cancelled by what has arrived meanwhile', async t => {
+  const server = createServer(socket => void socket.on('data', () => timer.cancel())).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  await once(socket, 'connect')
+  t.after(() => {
+    socket.destroy()
+    server.close()
+  })
+  await sleep(20)
+  let rung = 0
+  const timer = coarseTimers(systemClock, fail).set(100, () => {
+    rung += 1
+  })
+
+  await immediate()
+  socket.write('x')
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+  await sleep(TICKS_MS)
+
+  assert.equal(rung, 0)
 })
 
 test('a restarted timer waits the whole time again, also when restarted from its callback', async () => {

@@ -128,6 +128,33 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     }
   })
 
+  test(`${name}: what came while the process stood still is no timeout: a connection, a response, its body`, async t => {
+    const port = await onThread(
+      t,
+      `socket.on('data', () => {
+        setTimeout(() => socket.write('HTTP/1.1 200 OK\\r\\ncontent-length: 2\\r\\n\\r\\n'), 50)
+        setTimeout(() => socket.write('ok'), 120)
+      })`,
+    )
+    const timeouts = { connectMs: 500, idleMs: 500 }
+    const waits = {
+      connection: () => new Promise<void>(process.nextTick),
+      response: () => sleep(20).then(() => immediate()),
+      body: () => sleep(80).then(() => immediate()),
+    }
+    for (const [what, wait] of Object.entries(waits)) {
+      const wire = open(t, client, `http://127.0.0.1:${port}`, { timeouts })
+
+      const asked = ask(wire, 'a', undefined, 500)
+      await wait()
+      standStill(800)
+
+      assert.equal(await asked, undefined, what)
+    }
+    const wire = open(t, client, `http://127.0.0.1:${port}`, { timeouts })
+    assert.equal((await ask(wire, 'a', undefined, 30))?.kind, 'timeout')
+  })
+
   for (const [what, answer] of [
     ['a 204 with a length', 'HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n'],
     ['a 304 with a length', 'HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n'],
@@ -288,18 +315,25 @@ async function stopper(t: TestContext): Promise<() => void> {
   return () => socket.write('x')
 }
 
-// On a thread of its own, so that it answers while this one stands still: 80 ms after the first response of a connection
-// comes the second.
-async function answeringTwice(t: TestContext): Promise<number> {
+// 80 ms after the first response of a connection comes the second.
+function answeringTwice(t: TestContext): Promise<number> {
+  return onThread(
+    t,
+    `const answer = number => 'HTTP/1.1 200 OK\\r\\ncontent-length: 1\\r\\n\\r\\n' + number
+    socket.once('data', () => {
+      socket.write(answer(1))
+      setTimeout(() => socket.write(answer(2)), 80)
+    })`,
+  )
+}
+
+// A server on a thread of its own, which answers while this one stands still.
+async function onThread(t: TestContext, onSocket: string): Promise<number> {
   const server = new Worker(
     `const { parentPort } = require('node:worker_threads')
-    const answer = number => 'HTTP/1.1 200 OK\\r\\ncontent-length: 1\\r\\n\\r\\n' + number
     const server = require('node:net').createServer({ noDelay: true }, socket => {
       socket.on('error', () => undefined)
-      socket.once('data', () => {
-        socket.write(answer(1))
-        setTimeout(() => socket.write(answer(2)), 80)
-      })
+      ${onSocket}
     })
     server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))`,
     { eval: true },
@@ -341,6 +375,7 @@ function ask(
   wire: HttpClient,
   accountId: string,
   data: (chunk: Buffer) => void = () => undefined,
+  firstByteMs = 15_000,
 ): Promise<Failure | undefined> {
   return new Promise(resolve => {
     wire.send(
@@ -350,7 +385,7 @@ function ask(
         path: '/',
         head: '',
         body: '{}',
-        firstByteMs: 15_000,
+        firstByteMs,
         totalMs: 600_000,
         onSent: () => undefined,
       },
