@@ -205,8 +205,8 @@ function release(pool: Pool, connection: Connection): void {
 
 function ripenWhenDue(pool: Pool, idleSinceMs: number): void {
   pool.isRipening = true
-  const dueMs = idleSinceMs + IDLE_BEFORE_OTHER_ACCOUNT_MS - pool.options.clock.monotonic()
-  setTimeout(noteTime, Math.max(RIPEN_EVERY_MS, dueMs), pool).unref()
+  const waitMs = idleSinceMs + IDLE_BEFORE_OTHER_ACCOUNT_MS - pool.options.clock.monotonic()
+  setTimeout(noteTime, Math.max(RIPEN_EVERY_MS, waitMs), pool).unref()
 }
 
 // A process that stood still finds a request and a second response at once, in any order. So what counts is not the time at which

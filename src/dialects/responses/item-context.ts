@@ -26,8 +26,8 @@ export type ItemContext = ItemSetup & {
 
 // An answer is repeated in its terminal event: beyond this length it cannot be.
 const KEPT_CHARS_MAX = 4 * 1024 * 1024
-// With twenty alternatives a token has some 2,000 characters of log probabilities, which take more memory than that until then.
-// Beyond this length they are only in the deltas.
+// With twenty alternatives a token has some 1,500 characters of log probabilities, and twice as many bytes as objects. Beyond this
+// length they are only in the deltas.
 const LOGPROBS_CHARS_MAX = 1024 * 1024
 
 export function itemContext(setup: ItemSetup): ItemContext {

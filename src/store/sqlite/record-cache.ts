@@ -109,9 +109,8 @@ type InMemory = { readonly id: string; isTouched: boolean; drop(): void }
 
 function records<Kept extends InMemory>(amounts: number, read: (id: string, place: () => Place) => Kept | undefined) {
   const place = placesFor(amounts)
-  const known = new Map<string, Kept>()
-  // Of those whose ids have the same hash, one.
-  const byHash = new Map<number, Kept>()
+  // By the hash of their id; by the id itself if another has the same hash.
+  const known = new Map<string | number, Kept>()
   let touched: Kept[] = []
 
   function touch(record: Kept): void {
@@ -123,13 +122,13 @@ function records<Kept extends InMemory>(amounts: number, read: (id: string, plac
   function load(id: string): Kept | undefined {
     const record = read(id, place)
     if (record === undefined) return undefined
-    known.set(id, record)
-    byHash.set(idHash(id), record)
+    const hash = idHash(id)
+    known.set(known.has(hash) ? id : hash, record)
     return record
   }
 
   function find(id: string): Kept | undefined {
-    const likely = byHash.get(idHash(id))
+    const likely = known.get(idHash(id))
     return likely?.id === id ? likely : known.get(id)
   }
 
@@ -151,7 +150,6 @@ function records<Kept extends InMemory>(amounts: number, read: (id: string, plac
     drop(): void {
       for (const record of known.values()) record.drop()
       known.clear()
-      byHash.clear()
       touched = []
     },
   }

@@ -42,6 +42,13 @@ async function metric(line: RegExp): Promise<number> {
   return Number(line.exec(text)?.[1] ?? Number.NaN)
 }
 
+// What the event brings, unless the socket is closed first.
+async function first(socket: Socket, event: 'connect' | 'data' | 'close'): Promise<unknown> {
+  if (socket.closed) return undefined
+  const [value] = await Promise.race([once(socket, event), once(socket, 'close')]).catch(() => [])
+  return value
+}
+
 // From another address, so that it is not counted with ours.
 async function openFrom(localAddress: string, count: number, say = ''): Promise<OpenSockets> {
   const sockets: Socket[] = []
@@ -49,12 +56,12 @@ async function openFrom(localAddress: string, count: number, say = ''): Promise<
     const socket = connect({ port: gateway.port, host: '127.0.0.1', localAddress })
     socket.on('error', () => undefined)
     sockets.push(socket)
-    await Promise.race([once(socket, 'connect'), once(socket, 'close')])
+    await first(socket, 'connect')
     if (say === '') continue
     socket.write(say)
-    const [said] = await Promise.race([once(socket, 'data'), once(socket, 'close')])
-    // Only a few are refused in words at a time: the next one waits until this one is gone.
-    if (String(said).startsWith('HTTP/1.1 503') && !socket.closed) await once(socket, 'close')
+    const said = await first(socket, 'data')
+    // Only a few at a time are refused with an answer, others are reset: so this one is gone before the next is opened.
+    if (String(said).startsWith('HTTP/1.1 503')) await first(socket, 'close')
   }
   return {
     sockets,
